@@ -1,0 +1,95 @@
+# One function makes a whole build: the rooms of src, the core tests, and for WebAssembly the module. Its two switches
+# give the four WebAssembly builds.
+
+# relata_build(NAME <name> [RELAXED] [THREADS])
+function(relata_build)
+  cmake_parse_arguments(arg "RELAXED;THREADS" "NAME" "" ${ARGN})
+
+  # Everything that must be the same in every file of one build.
+  set(flags ${arg_NAME}_flags)
+  add_library(${flags} INTERFACE)
+  target_include_directories(${flags} INTERFACE "${PROJECT_SOURCE_DIR}")
+  target_compile_options(
+    ${flags}
+    INTERFACE
+      -Wall -Wextra -Wconversion -Wshadow
+      # Clang counts signedness as conversion, GCC does not.
+      $<$<CXX_COMPILER_ID:Clang>:-Wno-sign-conversion>
+      # A multiply-add happens where the source writes one: the same result in every build and on every path.
+      -ffp-contract=off)
+  if(EMSCRIPTEN)
+    target_compile_options(
+      ${flags} INTERFACE -msimd128 $<$<BOOL:${arg_RELAXED}>:-mrelaxed-simd> $<$<BOOL:${arg_THREADS}>:-pthread>)
+    target_link_options(
+      ${flags}
+      INTERFACE
+        $<$<BOOL:${arg_THREADS}>:-pthread>
+        -sALLOW_MEMORY_GROWTH
+        -sMAXIMUM_MEMORY=4GB
+        -sSTACK_SIZE=1MB)
+  else()
+    find_package(Threads REQUIRED)
+    target_link_libraries(${flags} INTERFACE Threads::Threads)
+    if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
+      target_compile_options(${flags} INTERFACE -mavx2 -mfma)
+    endif()
+  endif()
+
+  # A room sees the rooms to its left.
+  relata_room(${arg_NAME} base ${flags})
+  relata_room(${arg_NAME} kernels ${arg_NAME}_base relata_xsimd)
+  relata_room(${arg_NAME} relation ${arg_NAME}_kernels)
+  relata_room(${arg_NAME} model ${arg_NAME}_relation)
+  relata_room(${arg_NAME} formats ${arg_NAME}_model relata_json)
+  relata_room(${arg_NAME} generate ${arg_NAME}_model)
+  set(rooms ${arg_NAME}_formats ${arg_NAME}_generate)
+
+  file(GLOB tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/core/*.cpp")
+  if(tests)
+    add_executable(${arg_NAME}_core_tests ${tests})
+    set_target_properties(${arg_NAME}_core_tests PROPERTIES OUTPUT_NAME core_tests)
+    target_link_libraries(${arg_NAME}_core_tests PRIVATE ${rooms} relata_doctest relata_json)
+    if(EMSCRIPTEN)
+      # Golden files are read from the real file system.
+      target_compile_options(${arg_NAME}_core_tests PRIVATE -fwasm-exceptions)
+      target_link_options(
+        ${arg_NAME}_core_tests PRIVATE -fwasm-exceptions -sENVIRONMENT=node -sNODERAWFS -sEXIT_RUNTIME)
+    endif()
+  endif()
+
+  file(GLOB bindings CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bindings/wasm/*.cpp")
+  if(EMSCRIPTEN AND bindings)
+    add_executable(${arg_NAME} ${bindings})
+    target_link_libraries(${arg_NAME} PRIVATE ${rooms})
+    # Without run-time type information Embind names types itself.
+    target_compile_options(${arg_NAME} PRIVATE -fno-exceptions -fno-rtti -DEMSCRIPTEN_HAS_UNBOUND_TYPE_NAMES=0)
+    target_link_options(
+      ${arg_NAME}
+      PRIVATE
+        -fno-exceptions
+        -fno-rtti
+        -lembind
+        -sDYNAMIC_EXECUTION=0
+        -sMODULARIZE
+        -sEXPORT_ES6
+        -sENVIRONMENT=web,worker,node
+        -sFILESYSTEM=0
+        -sINCOMING_MODULE_JS_API=instantiateWasm,wasmBinary
+        -sINITIAL_MEMORY=4MB
+        -sMALLOC=emmalloc)
+  endif()
+endfunction()
+
+# One room of src as a library. A room of headers alone is an interface.
+function(relata_room build room)
+  file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${room}/*.cpp")
+  set(target ${build}_${room})
+  if(sources)
+    add_library(${target} STATIC ${sources})
+    target_link_libraries(${target} PUBLIC ${ARGN})
+    target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti)
+  else()
+    add_library(${target} INTERFACE)
+    target_link_libraries(${target} INTERFACE ${ARGN})
+  endif()
+endfunction()
