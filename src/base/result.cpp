@@ -1,0 +1,29 @@
+#include "src/base/result.hpp"
+
+namespace relata {
+
+const char* to_string(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::file_missing:
+      return "file_missing";
+    case ErrorCode::file_damaged:
+      return "file_damaged";
+    case ErrorCode::config_invalid:
+      return "config_invalid";
+    case ErrorCode::unsupported:
+      return "unsupported";
+    case ErrorCode::tensor_missing:
+      return "tensor_missing";
+    case ErrorCode::tensor_invalid:
+      return "tensor_invalid";
+    case ErrorCode::input_invalid:
+      return "input_invalid";
+    case ErrorCode::option_invalid:
+      return "option_invalid";
+    case ErrorCode::out_of_memory:
+      return "out_of_memory";
+  }
+  return "internal";
+}
+
+}  // namespace relata

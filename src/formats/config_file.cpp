@@ -1,0 +1,113 @@
+#include "src/formats/config_file.hpp"
+
+#include <climits>
+#include <optional>
+#include <span>
+
+#include "src/formats/limits.hpp"
+
+namespace relata::formats {
+namespace {
+
+Result<nlohmann::json> parse_file(std::string_view text, const char* file) {
+  if (text.size() > kMaxConfigBytes) {
+    return Error{
+        ErrorCode::file_damaged, file,
+        "the file is longer than the limit of " + std::to_string(kMaxConfigBytes) + " bytes"};
+  }
+  return parse_json(text, file);
+}
+
+/// The object in which a field is to be read: the generation config if the field is there, else the
+/// config.
+const JsonObject& holder(std::string_view key, const JsonObject& file,
+                         const JsonObject* generation) {
+  return generation != nullptr && generation->has(key) ? *generation : file;
+}
+
+/// One id or a list of ids.
+Result<std::vector<int>> read_ids(const JsonObject& object, std::string_view key, int vocab_size) {
+  RELATA_TRY_ASSIGN(const nlohmann::json* value, object.value(key));
+  const auto* single = value;
+  std::span<const nlohmann::json> elements(single, 1);
+  if (const auto* list = value->get_ptr<const nlohmann::json::array_t*>()) {
+    elements = *list;
+  }
+  std::vector<int> ids;
+  for (const nlohmann::json& element : elements) {
+    const auto* id = element.is_number_unsigned()
+                         ? element.get_ptr<const nlohmann::json::number_unsigned_t*>()
+                         : nullptr;
+    if (id == nullptr || *id >= static_cast<std::uint64_t>(vocab_size)) {
+      return object.invalid(key, "must be one id, or a list of ids, from 0 to vocab_size - 1");
+    }
+    ids.push_back(static_cast<int>(*id));
+  }
+  if (ids.empty() || ids.size() > kMaxEosTokens) {
+    return object.invalid(key, "must hold from 1 to " + std::to_string(kMaxEosTokens) + " ids");
+  }
+  return ids;
+}
+
+}  // namespace
+
+Result<void> read_generation(const JsonObject& file, const JsonObject* generation,
+                             bool start_with_pad, Config& config) {
+  const int last_id = config.vocab_size - 1;
+  const auto read_id = [&](std::string_view key) {
+    return holder(key, file, generation).integer_or(key, 0, last_id, -1);
+  };
+  RELATA_TRY_ASSIGN(config.pad_token_id, read_id("pad_token_id"));
+  RELATA_TRY_ASSIGN(const int bos, read_id("bos_token_id"));
+  RELATA_TRY_ASSIGN(config.decoder_start_token_id, read_id("decoder_start_token_id"));
+  if (config.decoder_start_token_id < 0) {
+    config.decoder_start_token_id = bos;
+  }
+  if (config.decoder_start_token_id < 0 && start_with_pad) {
+    config.decoder_start_token_id = config.pad_token_id;
+  }
+  if (config.decoder_start_token_id < 0) {
+    return file.invalid("decoder_start_token_id", "this field is required");
+  }
+  RELATA_TRY_ASSIGN(config.eos_token_ids, read_ids(holder("eos_token_id", file, generation),
+                                                   "eos_token_id", config.vocab_size));
+  RELATA_TRY_ASSIGN(config.max_new_tokens,
+                    holder("max_new_tokens", file, generation)
+                        .integer_or("max_new_tokens", 1, INT_MAX, config.max_new_tokens));
+  // Options of the search (num_beams, length_penalty, ...) belong here once there is a search to
+  // receive them.
+  return {};
+}
+
+Result<ConfigFile> read_config(std::string_view config, std::string_view generation_config) {
+  if (config.empty()) {
+    return Error{ErrorCode::file_missing, kConfigFile, "the folder has no such file"};
+  }
+  RELATA_TRY_ASSIGN(const nlohmann::json root, parse_file(config, kConfigFile));
+  RELATA_TRY_ASSIGN(const JsonObject file, JsonObject::top(root, kConfigFile));
+
+  nlohmann::json generation_root;
+  std::optional<JsonObject> generation;
+  if (!generation_config.empty()) {
+    RELATA_TRY_ASSIGN(generation_root, parse_file(generation_config, kGenerationConfigFile));
+    RELATA_TRY_ASSIGN(generation, JsonObject::top(generation_root, kGenerationConfigFile));
+  }
+  const JsonObject* const generation_object = generation ? &*generation : nullptr;
+
+  RELATA_TRY_ASSIGN(const std::string type, file.text("model_type"));
+  const bool is_t5 = type == "t5" || type == "mt5" || type == "umt5";
+  if (!is_t5 && type != "relata") {
+    return Error{ErrorCode::unsupported, file.place("model_type"),
+                 "models of type \"" + type.substr(0, 80) + "\" are not supported"};
+  }
+  RELATA_TRY_ASSIGN(ConfigFile result, is_t5 ? read_t5(file, generation_object)
+                                             : read_relata(file, generation_object));
+  result.config.model_type = type;
+  if (const auto checked = check(result.config); !checked.ok()) {
+    const Error& error = checked.error();
+    return Error{error.code, file.place(error.where), error.message};
+  }
+  return result;
+}
+
+}  // namespace relata::formats

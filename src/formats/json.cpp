@@ -1,0 +1,280 @@
+#include "src/formats/json.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <numeric>
+#include <vector>
+
+#include "src/formats/limits.hpp"
+
+namespace relata::formats {
+namespace {
+
+using nlohmann::json;
+
+// Error messages quote what a file says; a hostile file says it at length.
+constexpr std::size_t kMaxQuoted = 80;
+
+std::string quoted(std::string_view word) {
+  const bool cut = word.size() > kMaxQuoted;
+  return "\"" + std::string(word.substr(0, kMaxQuoted)) + (cut ? "...\"" : "\"");
+}
+
+/// Receives the parser's events and builds the value: the one place where depth and doubled keys
+/// can be seen.
+class Builder {
+ public:
+  explicit Builder(const std::string& file) : file_(file) {}
+
+  bool null() { return add(nullptr); }
+  bool boolean(bool value) { return add(value); }
+  bool number_integer(json::number_integer_t value) { return add(value); }
+  bool number_unsigned(json::number_unsigned_t value) { return add(value); }
+  bool number_float(json::number_float_t value, const json::string_t&) { return add(value); }
+  bool string(json::string_t& value) { return add(std::move(value)); }
+  bool binary(json::binary_t&) { return false; }
+  bool start_object(std::size_t) { return open(json::object()); }
+  bool start_array(std::size_t) { return open(json::array()); }
+  bool end_object() { return close(); }
+  bool end_array() { return close(); }
+
+  bool key(json::string_t& name) {
+    const auto* fields = stack_.back()->get_ptr<json::object_t*>();
+    if (fields->find(name) != fields->end()) {
+      return fail(file_, "the key " + quoted(name) + " is there twice");
+    }
+    key_ = std::move(name);
+    return true;
+  }
+
+  template <class Exception>
+  bool parse_error(std::size_t position, const std::string&, const Exception&) {
+    return fail(file_ + ": byte " + std::to_string(position), "this is not valid JSON");
+  }
+
+  Result<json> finish(bool complete) {
+    if (!complete) {
+      return error_;
+    }
+    return std::move(root_);
+  }
+
+ private:
+  bool add(json value) {
+    insert(std::move(value));
+    return true;
+  }
+
+  json* insert(json value) {
+    if (stack_.empty()) {
+      root_ = std::move(value);
+      return &root_;
+    }
+    if (auto* elements = stack_.back()->get_ptr<json::array_t*>()) {
+      return &elements->emplace_back(std::move(value));
+    }
+    auto* fields = stack_.back()->get_ptr<json::object_t*>();
+    return &fields->emplace(std::move(key_), std::move(value)).first->second;
+  }
+
+  // A container's address holds while it is open: only its own last element grows.
+  bool open(json container) {
+    if (stack_.size() == kMaxJsonDepth) {
+      return fail(file_, "nested deeper than " + std::to_string(kMaxJsonDepth) + " levels");
+    }
+    stack_.push_back(insert(std::move(container)));
+    return true;
+  }
+
+  bool close() {
+    stack_.pop_back();
+    return true;
+  }
+
+  bool fail(std::string where, std::string message) {
+    error_ = Error{ErrorCode::file_damaged, std::move(where), std::move(message)};
+    return false;
+  }
+
+  const std::string& file_;
+  json root_;
+  std::vector<json*> stack_;
+  std::string key_;
+  Error error_{ErrorCode::file_damaged, file_, "this is not valid JSON"};
+};
+
+std::size_t edits(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), std::size_t{0});
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = row[0];
+    row[0] = i + 1;
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t substituted = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = row[j + 1];
+      row[j + 1] = std::min({substituted, row[j] + 1, row[j + 1] + 1});
+    }
+  }
+  return row[b.size()];
+}
+
+std::string range(double low, double high) {
+  char text[64];
+  std::snprintf(text, sizeof text, "from %.10g to %.10g", low, high);
+  return text;
+}
+
+}  // namespace
+
+Result<json> parse_json(std::string_view text, const std::string& file) {
+  Builder builder(file);
+  const bool complete = json::sax_parse(text.data(), text.data() + text.size(), &builder);
+  return builder.finish(complete);
+}
+
+std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {
+  word = word.substr(0, kMaxQuoted);
+  std::string_view best;
+  std::size_t fewest = SIZE_MAX;
+  for (const std::string_view candidate : candidates) {
+    if (const std::size_t count = edits(word, candidate); count < fewest) {
+      fewest = count;
+      best = candidate;
+    }
+  }
+  return best;
+}
+
+Result<JsonObject> JsonObject::top(const json& value, const std::string& file) {
+  const auto* fields = value.get_ptr<const json::object_t*>();
+  if (fields == nullptr) {
+    return Error{ErrorCode::file_damaged, file, "the file has to hold one JSON object"};
+  }
+  return JsonObject(fields, file + ": ");
+}
+
+const json* JsonObject::find(std::string_view key) const {
+  const auto found = fields_->find(key);
+  return found == fields_->end() ? nullptr : &found->second;
+}
+
+bool JsonObject::has(std::string_view key) const {
+  const json* found = find(key);
+  return found != nullptr && !found->is_null();
+}
+
+Result<const json*> JsonObject::value(std::string_view key) const {
+  const json* found = find(key);
+  if (found == nullptr) {
+    return invalid(key, "this field is required");
+  }
+  return found;
+}
+
+Result<int> JsonObject::integer(std::string_view key, int low, int high) const {
+  RELATA_TRY_ASSIGN(const json* found, value(key));
+  const Error wrong = invalid(key, "must be a whole number " + range(low, high));
+  if (!found->is_number_integer()) {
+    return wrong;
+  }
+  // The parser keeps what is not negative unsigned, whatever its size.
+  if (found->is_number_unsigned()) {
+    const std::uint64_t number = *found->get_ptr<const json::number_unsigned_t*>();
+    if (number > INT32_MAX || static_cast<int>(number) < low || static_cast<int>(number) > high) {
+      return wrong;
+    }
+    return static_cast<int>(number);
+  }
+  const std::int64_t number = *found->get_ptr<const json::number_integer_t*>();
+  if (number < low || number > high) {
+    return wrong;
+  }
+  return static_cast<int>(number);
+}
+
+Result<int> JsonObject::integer_or(std::string_view key, int low, int high, int fallback) const {
+  if (!has(key)) {
+    return fallback;
+  }
+  return integer(key, low, high);
+}
+
+Result<double> JsonObject::number(std::string_view key, double low, double high) const {
+  RELATA_TRY_ASSIGN(const json* found, value(key));
+  double number = 0;
+  if (const auto* real = found->get_ptr<const json::number_float_t*>()) {
+    number = *real;
+  } else if (found->is_number_unsigned()) {
+    number = static_cast<double>(*found->get_ptr<const json::number_unsigned_t*>());
+  } else if (found->is_number_integer()) {
+    number = static_cast<double>(*found->get_ptr<const json::number_integer_t*>());
+  } else {
+    return invalid(key, "must be a number");
+  }
+  if (!(number >= low && number <= high)) {
+    return invalid(key, "must be " + range(low, high));
+  }
+  return number;
+}
+
+Result<double> JsonObject::number_or(std::string_view key, double low, double high,
+                                     double fallback) const {
+  if (!has(key)) {
+    return fallback;
+  }
+  return number(key, low, high);
+}
+
+Result<bool> JsonObject::boolean(std::string_view key) const {
+  RELATA_TRY_ASSIGN(const json* found, value(key));
+  const auto* flag = found->get_ptr<const json::boolean_t*>();
+  if (flag == nullptr) {
+    return invalid(key, "must be true or false");
+  }
+  return *flag;
+}
+
+Result<bool> JsonObject::boolean_or(std::string_view key, bool fallback) const {
+  if (!has(key)) {
+    return fallback;
+  }
+  return boolean(key);
+}
+
+Result<std::string> JsonObject::text(std::string_view key) const {
+  RELATA_TRY_ASSIGN(const json* found, value(key));
+  const auto* word = found->get_ptr<const json::string_t*>();
+  if (word == nullptr) {
+    return invalid(key, "must be a string");
+  }
+  return *word;
+}
+
+Result<JsonObject> JsonObject::object(std::string_view key) const {
+  RELATA_TRY_ASSIGN(const json* found, value(key));
+  const auto* fields = found->get_ptr<const json::object_t*>();
+  if (fields == nullptr) {
+    return invalid(key, "must be an object");
+  }
+  return JsonObject(fields, place(key) + ".");
+}
+
+Result<void> JsonObject::allow_only(std::initializer_list<std::string_view> keys) const {
+  for (const auto& [key, value] : *fields_) {
+    if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
+      const auto known = nearest(key, std::span(keys.begin(), keys.size()));
+      return invalid(std::string_view(key).substr(0, kMaxQuoted),
+                     "no such field here; the nearest one is " + quoted(known));
+    }
+  }
+  return {};
+}
+
+Error JsonObject::unknown_word(std::string_view key, const std::string& word,
+                               std::span<const std::string_view> words) const {
+  return invalid(key,
+                 quoted(word) + " is not known; the nearest is " + quoted(nearest(word, words)));
+}
+
+}  // namespace relata::formats

@@ -1,0 +1,71 @@
+// From a folder's bytes to a checked Model. The caller owns all reading: it hands over the small
+// files and the header of the weights, then the bytes of each tensor the loader asks for, in file
+// order, so that at no time more than one tensor is held besides the weights themselves, whether
+// the bytes come from a disk or from a network.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "src/base/result.hpp"
+#include "src/model/weights.hpp"
+
+namespace relata {
+
+/// A Hugging Face style folder without its tensors' bytes.
+struct FolderHeader {
+  std::string_view config;             // config.json
+  std::string_view generation_config;  // generation_config.json; empty where the folder has none
+  std::span<const std::byte>
+      header;                   // model.safetensors: its first safetensors_header_size() bytes
+  std::uint64_t file_size = 0;  // of the whole model.safetensors
+};
+
+/// The 8 length bytes plus the JSON header that follows them. prefix: the first 8 bytes of the
+/// file. Errors: file_damaged (shorter than 8 bytes, or a header longer than the file or the
+/// limit).
+Result<std::uint64_t> safetensors_header_size(std::span<const std::byte> prefix,
+                                              std::uint64_t file_size);
+
+/// One tensor as the file has it.
+struct TensorInfo {
+  std::string name;
+  std::string dtype;  // as the file spells it: "F32", "F16", "BF16"
+  std::vector<std::uint64_t> shape;
+  std::uint64_t offset = 0;  // from the start of the file
+  std::uint64_t bytes = 0;
+};
+
+class ModelLoader {
+ public:
+  /// Checks everything that can be checked without the tensors' bytes: configuration, header, and
+  /// that the file has every tensor the configuration calls for, in the right shape. Errors: all of
+  /// ErrorCode but input_invalid.
+  static Result<ModelLoader> open(const FolderHeader& folder);
+  ModelLoader(ModelLoader&&) noexcept;
+  ModelLoader& operator=(ModelLoader&&) noexcept;
+  ~ModelLoader();
+
+  /// Every tensor of the file, in file order.
+  const std::vector<TensorInfo>& tensors() const;
+  /// The next tensor whose bytes are wanted, in file order (unused tensors are skipped); null when
+  /// none is left.
+  const TensorInfo* next() const;
+  /// The bytes of next(). Errors: file_damaged for a wrong length, tensor_invalid for NaN or
+  /// infinity among weights.
+  Result<void> accept(std::span<const std::byte> bytes);
+  /// The model, once next() is null. Errors: file_damaged if called early.
+  Result<std::unique_ptr<const Model>> finish();
+
+ private:
+  struct State;
+  explicit ModelLoader(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace relata

@@ -1,0 +1,86 @@
+// The kernels for the vector width of this build. The variant of the build is the dispatch.
+#include "src/kernels/kernels.hpp"
+
+#include "src/kernels/activation.hpp"
+#include "src/kernels/elementwise.hpp"
+#include "src/kernels/matmul.hpp"
+#include "src/kernels/normalise.hpp"
+#include "src/kernels/simd.hpp"
+#include "src/kernels/softmax.hpp"
+
+namespace relata::kernels {
+
+using Arch = simd::BuildArch;
+
+void matmul(MatrixView<const float> input, const PackedView& weight, const float* bias,
+            MatrixView<float> output) {
+  if (bias != nullptr) {
+    matmul<Arch, Start::bias>(input, weight, bias, output);
+  } else {
+    matmul<Arch, Start::zero>(input, weight, nullptr, output);
+  }
+}
+
+void matmul_add(MatrixView<const float> input, const PackedView& weight, MatrixView<float> output) {
+  matmul<Arch, Start::output>(input, weight, nullptr, output);
+}
+
+void add(float* target, const float* source, int count) {
+  simd::combine<Arch>(target, source, count, [](auto a, auto b) { return a + b; });
+}
+
+void add_constant(float* target, float value, int count) {
+  simd::transform<Arch>(target, count, [value](auto a) { return a + simd::Floats<Arch>(value); });
+}
+
+void scale(float* target, float factor, int count) {
+  simd::transform<Arch>(target, count, [factor](auto a) { return a * simd::Floats<Arch>(factor); });
+}
+
+void multiply(float* target, const float* source, int count) {
+  simd::combine<Arch>(target, source, count, [](auto a, auto b) { return a * b; });
+}
+
+void add_slope(float* target, float slope, int first, int count) {
+  add_slope<Arch>(target, slope, first, count);
+}
+
+float sum_range(const float* values, int first, int last) {
+  return sum_range<Arch>(values, first, last);
+}
+
+float sum_lanes(const float* lanes) {
+  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
+         ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+}
+
+void softmax(float* values, int count) { softmax<Arch>(values, count); }
+
+float log_sum_exp(const float* values, int count) { return log_sum_exp<Arch>(values, count); }
+
+int argmax(const float* values, int count) {
+  int best = 0;
+  for (int i = 1; i < count; ++i) {
+    // The second clause steps off a NaN in first place; comparisons with NaN are false.
+    if (values[i] > values[best] || (values[best] != values[best] && values[i] == values[i])) {
+      best = i;
+    }
+  }
+  return best;
+}
+
+void layer_norm(MatrixView<const float> input, const float* weight, const float* bias,
+                float epsilon, MatrixView<float> output) {
+  layer_norm<Arch>(input, weight, bias, epsilon, output);
+}
+
+void rms_norm(MatrixView<const float> input, const float* weight, float epsilon,
+              MatrixView<float> output) {
+  rms_norm<Arch>(input, weight, epsilon, output);
+}
+
+void activate(Activation activation, float* values, int count) {
+  activate<Arch>(activation, values, count);
+}
+
+}  // namespace relata::kernels

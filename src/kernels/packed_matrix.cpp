@@ -1,0 +1,61 @@
+#include <algorithm>
+
+#include "src/kernels/kernels.hpp"
+
+namespace relata::kernels {
+
+int round_up_to_panel(int count) { return (count + kPanelWidth - 1) / kPanelWidth * kPanelWidth; }
+
+Result<PackedMatrix> PackedMatrix::allocate(int cols, int depth, const char* where) {
+  const auto padded_cols =
+      (static_cast<std::uint64_t>(cols) + kPanelWidth - 1) / kPanelWidth * kPanelWidth;
+  PackedMatrix matrix;
+  RELATA_TRY_ASSIGN(matrix.buffer_, AlignedBuffer<float>::allocate(
+                                        padded_cols * static_cast<std::uint64_t>(depth), where));
+  matrix.cols_ = cols;
+  matrix.depth_ = depth;
+  return matrix;
+}
+
+Result<PackedMatrix> PackedMatrix::pack(MatrixView<const float> rows, const char* where) {
+  RELATA_TRY_ASSIGN(auto matrix, allocate(rows.rows, rows.cols, where));
+  for (int i = 0; i < rows.rows; ++i) {
+    matrix.set_column(i, rows.row(i));
+  }
+  return matrix;
+}
+
+PackedView PackedMatrix::view(int cols, int depth) const {
+  return {buffer_.data(), cols, depth, static_cast<std::ptrdiff_t>(depth_) * kPanelWidth};
+}
+
+float* PackedMatrix::at(int col, int k) {
+  const std::ptrdiff_t panel = col / kPanelWidth;
+  return buffer_.data() + (panel * depth_ + k) * kPanelWidth + col % kPanelWidth;
+}
+
+const float* PackedMatrix::at(int col, int k) const {
+  return const_cast<PackedMatrix*>(this)->at(col, k);
+}
+
+void PackedMatrix::set_column(int col, const float* values) {
+  float* target = at(col, 0);
+  for (int k = 0; k < depth_; ++k) {
+    target[static_cast<std::ptrdiff_t>(k) * kPanelWidth] = values[k];
+  }
+}
+
+void PackedMatrix::copy_column(int col, float* values) const {
+  const float* source = at(col, 0);
+  for (int k = 0; k < depth_; ++k) {
+    values[k] = source[static_cast<std::ptrdiff_t>(k) * kPanelWidth];
+  }
+}
+
+void PackedMatrix::set_depth_row(int k, const float* values) {
+  for (int col = 0; col < cols_; col += kPanelWidth) {
+    std::copy_n(values + col, std::min(kPanelWidth, cols_ - col), at(col, k));
+  }
+}
+
+}  // namespace relata::kernels

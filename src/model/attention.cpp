@@ -1,0 +1,103 @@
+#include "src/model/attention.hpp"
+
+#include <algorithm>
+
+#include "src/model/linear.hpp"
+
+namespace relata {
+namespace {
+
+/// Copies a tile's rows [rows, keys] below what the trace already holds.
+void record(MatrixView<const float> tile, const RelationTile& where, int first_row,
+            Matrix& target) {
+  for (int i = 0; i < tile.rows; ++i) {
+    std::copy_n(tile.row(i), where.visible_keys(i), target.view().row(first_row + i));
+  }
+}
+
+/// Softmax over the keys each row sees; the keys it does not see get weight zero.
+void normalise_scores(MatrixView<float> scores, const RelationTile& tile) {
+  for (int i = 0; i < scores.rows; ++i) {
+    const int visible = tile.visible_keys(i);
+    kernels::softmax(scores.row(i), visible);
+    std::fill(scores.row(i) + visible, scores.row(i) + scores.cols, 0.0F);
+  }
+}
+
+/// One head over one tile of queries [rows, head_dim] (already scaled) -> context [rows, head_dim].
+void attend_tile(int head, const Relation* relation, const RelationTile& tile,
+                 MatrixView<const float> queries, const KeyValues& memory, Workspace& workspace,
+                 HeadTrace* trace, MatrixView<float> context) {
+  const auto& keys = memory.keys[static_cast<std::size_t>(head)];
+  const auto& values = memory.values[static_cast<std::size_t>(head)];
+  const int visible = tile.visible_keys(queries.rows - 1);
+  const auto scores = workspace.scores.view().slice_rows(0, queries.rows).slice_cols(0, visible);
+  kernels::matmul(queries, keys.view(visible, keys.depth()), nullptr, scores);
+  if (trace != nullptr) {
+    record(scores, tile, trace->num_queries, trace->content_scores);
+    if (relation != nullptr) {
+      const auto added =
+          workspace.relation_scores.view().slice_rows(0, queries.rows).slice_cols(0, visible);
+      for (int i = 0; i < added.rows; ++i) {
+        std::fill_n(added.row(i), visible, 0.0F);
+      }
+      relation->add_scores(head, queries, tile, workspace.relation, added);
+      record(added, tile, trace->num_queries, trace->relation_scores);
+    }
+  }
+  if (relation != nullptr) {
+    relation->add_scores(head, queries, tile, workspace.relation, scores);
+  }
+  normalise_scores(scores, tile);
+  if (trace != nullptr) {
+    record(scores, tile, trace->num_queries, trace->weights);
+    trace->num_queries += queries.rows;
+  }
+  kernels::matmul(scores, values.view(values.cols(), visible), nullptr, context);
+  if (relation != nullptr) {
+    relation->add_context(head, scores, tile, workspace.relation, context);
+  }
+}
+
+}  // namespace
+
+void attention(const Config& config, const AttentionWeights& weights, const AttentionPlace& place,
+               MatrixView<const float> input, const KeyValues& memory, Workspace& workspace,
+               AttentionTrace* trace, MatrixView<float> output) {
+  const auto queries = workspace.queries.view().slice_rows(0, input.rows);
+  const auto context = workspace.context.view().slice_rows(0, input.rows);
+  apply(weights.query, input, queries);
+  for (int i = 0; i < queries.rows; ++i) {
+    kernels::scale(queries.row(i), config.attention_scale, queries.cols);
+  }
+  for (int head = 0; head < config.num_heads; ++head) {
+    const int offset = head * config.head_dim;
+    HeadTrace* head_trace = trace != nullptr ? trace->find(place.kind, place.layer, head) : nullptr;
+    for (int first = 0; first < input.rows; first += kQueryTile) {
+      const int rows = std::min(kQueryTile, input.rows - first);
+      RelationTile tile;
+      tile.first_query = place.first_query + first;
+      tile.num_keys = memory.length;
+      tile.causal = place.kind == AttentionKind::decoder_self;
+      if (place.labels.data != nullptr) {
+        tile.labels = place.labels.slice_rows(first, rows);
+      }
+      attend_tile(head, place.relation, tile,
+                  queries.slice_rows(first, rows).slice_cols(offset, config.head_dim), memory,
+                  workspace, head_trace,
+                  context.slice_rows(first, rows).slice_cols(offset, config.head_dim));
+    }
+  }
+  apply(weights.output, context, output);
+}
+
+void append_key_values(const AttentionWeights& weights, MatrixView<const float> input,
+                       Workspace& workspace, KeyValues& memory) {
+  const auto keys = workspace.keys.view().slice_rows(0, input.rows);
+  const auto values = workspace.values.view().slice_rows(0, input.rows);
+  apply(weights.key, input, keys);
+  apply(weights.value, input, values);
+  memory.append(keys, values);
+}
+
+}  // namespace relata

@@ -1,0 +1,32 @@
+// Keys and values of one attention, kept per head in the packed form that the products read, so
+// that appending a position writes head_dim floats twice and a step never copies what came before.
+#pragma once
+
+#include <vector>
+
+#include "src/kernels/kernels.hpp"
+#include "src/model/config.hpp"
+
+namespace relata {
+
+struct KeyValues {
+  std::vector<kernels::PackedMatrix> keys;    // per head: [capacity columns, depth head_dim]
+  std::vector<kernels::PackedMatrix> values;  // per head: [head_dim columns, depth capacity]
+  int length = 0;                             // positions held
+  int capacity = 0;
+
+  static Result<KeyValues> allocate(const Config& config, int capacity);
+  /// keys and values [n, num_heads * head_dim], n <= capacity - length.
+  void append(MatrixView<const float> new_keys, MatrixView<const float> new_values);
+};
+
+/// The decoder's memory: what it has read itself, and the source, projected once. One entry per
+/// decoder layer.
+struct KvCache {
+  std::vector<KeyValues> self;
+  std::vector<KeyValues> cross;
+
+  static Result<KvCache> allocate(const Config& config, int source_length, int max_target_length);
+};
+
+}  // namespace relata

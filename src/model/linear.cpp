@@ -1,0 +1,76 @@
+#include "src/model/linear.hpp"
+
+#include <cmath>
+#include <string>
+
+namespace relata {
+namespace {
+
+void add_sinusoids(const Config& config, int position, float* row) {
+  const int half = config.d_model / 2;
+  const double place = static_cast<double>(position) + config.positions.first_position;
+  for (int i = 0; i < half; ++i) {
+    const double angle =
+        place * std::pow(10000.0, -i / static_cast<double>(config.positions.divisor));
+    const int sine = config.positions.interleaved ? 2 * i : i;
+    const int cosine = config.positions.interleaved ? 2 * i + 1 : half + i;
+    row[sine] += static_cast<float>(std::sin(angle));
+    row[cosine] += static_cast<float>(std::cos(angle));
+  }
+}
+
+}  // namespace
+
+void apply(const Linear& linear, MatrixView<const float> input, MatrixView<float> output) {
+  kernels::matmul(input, linear.weight.view(), linear.bias.data(), output);
+}
+
+void normalise(const Config& config, const Norm& norm, MatrixView<const float> input,
+               MatrixView<float> output) {
+  if (config.norm == NormKind::rms_norm) {
+    kernels::rms_norm(input, norm.weight.data(), config.norm_epsilon, output);
+  } else {
+    kernels::layer_norm(input, norm.weight.data(), norm.bias.data(), config.norm_epsilon, output);
+  }
+}
+
+MatrixView<const float> before_sublayer(const Config& config, const Norm& norm,
+                                        MatrixView<const float> hidden, Workspace& workspace) {
+  if (config.norm_position == NormPosition::post) {
+    return hidden;
+  }
+  const auto normalised = workspace.normalised.view().slice_rows(0, hidden.rows);
+  normalise(config, norm, hidden, normalised);
+  return normalised;
+}
+
+void after_sublayer(const Config& config, const Norm& norm, MatrixView<const float> output,
+                    MatrixView<float> hidden) {
+  for (int i = 0; i < hidden.rows; ++i) {
+    kernels::add(hidden.row(i), output.row(i), hidden.cols);
+  }
+  if (config.norm_position == NormPosition::post) {
+    normalise(config, norm, hidden, hidden);
+  }
+}
+
+Result<void> embed(const Model& model, std::span<const int> token_ids, int first_position,
+                   MatrixView<float> hidden) {
+  const Config& config = model.config;
+  for (int i = 0; i < hidden.rows; ++i) {
+    const int id = token_ids[static_cast<std::size_t>(i)];
+    if (id < 0 || id >= config.vocab_size) {
+      return Error{ErrorCode::input_invalid, "token " + std::to_string(first_position + i),
+                   "token id " + std::to_string(id) + " is not below the vocabulary size " +
+                       std::to_string(config.vocab_size)};
+    }
+    model.weights.embedding.copy_column(id, hidden.row(i));
+    kernels::scale(hidden.row(i), config.embedding_scale, config.d_model);
+    if (config.positions.kind == PositionKind::sinusoidal) {
+      add_sinusoids(config, first_position + i, hidden.row(i));
+    }
+  }
+  return {};
+}
+
+}  // namespace relata

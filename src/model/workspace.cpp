@@ -1,0 +1,35 @@
+#include "src/model/workspace.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace relata {
+
+Result<Workspace> Workspace::allocate(const Config& config, const std::vector<Relation>& relations,
+                                      int max_rows, int max_keys, bool with_trace) {
+  constexpr const char* kWhere = "workspace";
+  const int heads_width = config.num_heads * config.head_dim;
+  const int tile_rows = std::min(kQueryTile, max_rows);
+  Workspace workspace;
+  RELATA_TRY_ASSIGN(workspace.normalised, Matrix::allocate(max_rows, config.d_model, kWhere));
+  RELATA_TRY_ASSIGN(workspace.sublayer_output, Matrix::allocate(max_rows, config.d_model, kWhere));
+  RELATA_TRY_ASSIGN(workspace.queries, Matrix::allocate(max_rows, heads_width, kWhere));
+  RELATA_TRY_ASSIGN(workspace.keys, Matrix::allocate(max_rows, heads_width, kWhere));
+  RELATA_TRY_ASSIGN(workspace.values, Matrix::allocate(max_rows, heads_width, kWhere));
+  RELATA_TRY_ASSIGN(workspace.context, Matrix::allocate(max_rows, heads_width, kWhere));
+  RELATA_TRY_ASSIGN(workspace.hidden, Matrix::allocate(max_rows, config.d_ff, kWhere));
+  if (config.gated) {
+    RELATA_TRY_ASSIGN(workspace.gate, Matrix::allocate(max_rows, config.d_ff, kWhere));
+  }
+  RELATA_TRY_ASSIGN(workspace.scores, Matrix::allocate(tile_rows, max_keys, kWhere));
+  if (with_trace) {
+    RELATA_TRY_ASSIGN(workspace.relation_scores, Matrix::allocate(tile_rows, max_keys, kWhere));
+  }
+  // All layers of a stack have relations of one shape.
+  if (!relations.empty()) {
+    RELATA_TRY_ASSIGN(workspace.relation, relations.front().make_scratch(tile_rows));
+  }
+  return workspace;
+}
+
+}  // namespace relata

@@ -1,0 +1,249 @@
+#include "src/relation/relation_effect.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+
+namespace relata {
+namespace {
+
+Error wrong_shape(const char* table, int rows, int cols) {
+  return Error{ErrorCode::tensor_invalid, table,
+               std::string(table) + " must have shape [" + std::to_string(rows) + ", " +
+                   std::to_string(cols) + "]"};
+}
+
+bool has_shape(const Matrix& matrix, int rows, int cols) {
+  return matrix.rows() == rows && matrix.cols() == cols;
+}
+
+/// The three stretches into which a row of keys falls: keys left of first_distance share the first
+/// entry, keys in between have an entry each, in order, keys right of last_distance share the last
+/// entry.
+struct Stretches {
+  int near = 0;   // first key with its own entry
+  int far = 0;    // first key past those
+  int entry = 0;  // entry of key `near`
+
+  Stretches(const RelationIndex& index, int position, int num_keys) {
+    near = std::clamp(position + index.first_distance(), 0, num_keys);
+    far = std::clamp(position + index.last_distance() + 1, near, num_keys);
+    entry = near - position - index.first_distance();
+  }
+};
+
+/// scores[j] += by_distance[entry of j]: a constant, a run of neighbours, a constant.
+void add_by_distance(const RelationIndex& index, const float* by_distance, int position,
+                     int num_keys, float* scores) {
+  const Stretches stretches(index, position, num_keys);
+  const int last = index.last_distance() - index.first_distance();
+  kernels::add_constant(scores, by_distance[0], stretches.near);
+  kernels::add(scores + stretches.near, by_distance + stretches.entry,
+               stretches.far - stretches.near);
+  kernels::add_constant(scores + stretches.far, by_distance[last], num_keys - stretches.far);
+}
+
+}  // namespace
+
+int RelationTile::visible_keys(int row) const {
+  return causal ? std::min(first_query + row + 1, num_keys) : num_keys;
+}
+
+Result<Relation> Relation::make(const RelationIndex& index, const RelationEffectConfig& config,
+                                int num_heads, int head_dim, RelationTables tables) {
+  Relation relation;
+  relation.index_ = index;
+  relation.config_ = config;
+  const int num_relations = index.num_relations();
+  const bool indexed = index.kind() != IndexKind::none;
+  const bool needs_index = config.kind == EffectKind::vectors || config.kind == EffectKind::bias;
+  if (needs_index != indexed) {
+    return Error{ErrorCode::config_invalid, "relation",
+                 "this pair of index and effect has no meaning"};
+  }
+  if (config.kind == EffectKind::vectors) {
+    if (!config.keys && !config.values) {
+      return Error{ErrorCode::config_invalid, "relation.effect",
+                   "vectors need keys, values or both"};
+    }
+    const int copies = config.per_head ? num_heads : 1;
+    if (config.keys && !has_shape(tables.keys, copies * num_relations, head_dim)) {
+      return wrong_shape("relation_keys", copies * num_relations, head_dim);
+    }
+    if (config.values && !has_shape(tables.values, copies * num_relations, head_dim)) {
+      return wrong_shape("relation_values", copies * num_relations, head_dim);
+    }
+    for (int copy = 0; copy < copies; ++copy) {
+      if (config.keys) {
+        RELATA_TRY_ASSIGN(auto packed,
+                          kernels::PackedMatrix::pack(
+                              tables.keys.view().slice_rows(copy * num_relations, num_relations),
+                              "relation_keys"));
+        relation.keys_.push_back(std::move(packed));
+      }
+      if (config.values) {
+        RELATA_TRY_ASSIGN(auto packed, kernels::PackedMatrix::allocate(head_dim, num_relations,
+                                                                       "relation_values"));
+        for (int r = 0; r < num_relations; ++r) {
+          packed.set_depth_row(r, tables.values.view().row(copy * num_relations + r));
+        }
+        relation.values_.push_back(std::move(packed));
+      }
+    }
+  } else if (config.kind == EffectKind::bias) {
+    if (!has_shape(tables.bias, num_heads, num_relations)) {
+      return wrong_shape("relation_bias", num_heads, num_relations);
+    }
+    // By distance rather than by bucket, so that a row of scores gets its biases as one run.
+    const int entries = index.by_distance() ? static_cast<int>(index.ids().size()) : num_relations;
+    RELATA_TRY_ASSIGN(relation.bias_, Matrix::allocate(num_heads, entries, "relation_bias"));
+    for (int head = 0; head < num_heads; ++head) {
+      for (int entry = 0; entry < entries; ++entry) {
+        const int id = index.by_distance() ? index.ids()[static_cast<std::size_t>(entry)] : entry;
+        relation.bias_.view().row(head)[entry] = std::as_const(tables.bias).view().row(head)[id];
+      }
+    }
+  } else if (config.kind == EffectKind::fixed_slope) {
+    relation.slopes_ = alibi_slopes(num_heads);
+  }
+  return relation;
+}
+
+Result<RelationScratch> Relation::make_scratch(int tile_rows) const {
+  RelationScratch scratch;
+  if (config_.kind != EffectKind::vectors) {
+    return scratch;
+  }
+  const int num_relations = index_.num_relations();
+  RELATA_TRY_ASSIGN(scratch.per_relation,
+                    Matrix::allocate(tile_rows, num_relations, "relation scratch"));
+  const auto entries = index_.by_distance()
+                           ? index_.ids().size()
+                           : static_cast<std::size_t>(num_relations) * kernels::kLanes;
+  RELATA_TRY_ASSIGN(scratch.row, AlignedBuffer<float>::allocate(entries, "relation scratch"));
+  return scratch;
+}
+
+void Relation::add_scores(int head, MatrixView<const float> queries, const RelationTile& tile,
+                          RelationScratch& scratch, MatrixView<float> scores) const {
+  switch (config_.kind) {
+    case EffectKind::none:
+      return;
+    case EffectKind::vectors:
+      if (config_.keys) {
+        add_key_scores(head, queries, tile, scratch, scores);
+      }
+      return;
+    case EffectKind::bias:
+      for (int i = 0; i < scores.rows; ++i) {
+        add_row(bias_.view().row(head), tile, i, scores.row(i));
+      }
+      return;
+    case EffectKind::fixed_slope:
+      for (int i = 0; i < scores.rows; ++i) {
+        const int position = tile.first_query + i;
+        const int visible = tile.visible_keys(i);
+        const int past = std::min(position + 1, visible);
+        const float slope = slopes_[static_cast<std::size_t>(head)];
+        kernels::add_slope(scores.row(i), slope, -position, past);
+        kernels::add_slope(scores.row(i) + past, -slope, past - position, visible - past);
+      }
+      return;
+  }
+}
+
+void Relation::add_row(const float* by_entry, const RelationTile& tile, int row,
+                       float* scores) const {
+  const int visible = tile.visible_keys(row);
+  if (index_.by_distance()) {
+    add_by_distance(index_, by_entry, tile.first_query + row, visible, scores);
+  } else {
+    const int* labels = tile.labels.row(row);
+    for (int j = 0; j < visible; ++j) {
+      scores[j] += by_entry[labels[j]];
+    }
+  }
+}
+
+void Relation::add_key_scores(int head, MatrixView<const float> queries, const RelationTile& tile,
+                              RelationScratch& scratch, MatrixView<float> scores) const {
+  const auto& table = keys_[config_.per_head ? static_cast<std::size_t>(head) : 0];
+  auto query_dot_keys = scratch.per_relation.view().slice_rows(0, queries.rows);
+  kernels::matmul(queries, table.view(), nullptr, query_dot_keys);
+  for (int i = 0; i < queries.rows; ++i) {
+    const float* by_entry = query_dot_keys.row(i);
+    if (index_.kind() == IndexKind::bucketed_distance) {
+      for (std::size_t entry = 0; entry < index_.ids().size(); ++entry) {
+        scratch.row[entry] = by_entry[index_.ids()[entry]];
+      }
+      by_entry = scratch.row.data();
+    }
+    add_row(by_entry, tile, i, scores.row(i));
+  }
+}
+
+void Relation::add_context(int head, MatrixView<const float> weights, const RelationTile& tile,
+                           RelationScratch& scratch, MatrixView<float> context) const {
+  if (!has_values()) {
+    return;
+  }
+  auto sums = scratch.per_relation.view().slice_rows(0, weights.rows);
+  for (int i = 0; i < weights.rows; ++i) {
+    if (index_.by_distance()) {
+      sum_by_distance(weights.row(i), tile.first_query + i, tile.visible_keys(i), sums.row(i));
+    } else {
+      sum_by_label(weights.row(i), tile.labels.row(i), tile.visible_keys(i), scratch, sums.row(i));
+    }
+  }
+  kernels::matmul_add(sums, values_[config_.per_head ? static_cast<std::size_t>(head) : 0].view(),
+                      context);
+}
+
+void Relation::sum_by_distance(const float* weights, int position, int num_keys,
+                               float* sums) const {
+  std::fill_n(sums, index_.num_relations(), 0.0F);
+  int begin = 0;
+  for (const RelationRun& run : index_.runs()) {
+    const int end =
+        run.last_distance >= num_keys - 1 - position ? num_keys : position + run.last_distance + 1;
+    if (end == begin + 1) {
+      sums[run.id] += weights[begin];
+    } else if (end > begin) {
+      sums[run.id] += kernels::sum_range(weights, begin, end);
+    }
+    begin = std::max(begin, end);
+  }
+}
+
+void Relation::sum_by_label(const float* weights, const int* labels, int num_keys,
+                            RelationScratch& scratch, float* sums) const {
+  float* lanes = scratch.row.data();
+  const int num_relations = index_.num_relations();
+  std::fill_n(lanes, num_relations * kernels::kLanes, 0.0F);
+  for (int j = 0; j < num_keys; ++j) {
+    lanes[labels[j] * kernels::kLanes + j % kernels::kLanes] += weights[j];
+  }
+  for (int r = 0; r < num_relations; ++r) {
+    sums[r] = kernels::sum_lanes(lanes + r * kernels::kLanes);
+  }
+}
+
+std::vector<float> alibi_slopes(int num_heads) {
+  int power = 1;
+  while (power * 2 <= num_heads) {
+    power *= 2;
+  }
+  std::vector<float> slopes;
+  for (int head = 0; head < power; ++head) {
+    slopes.push_back(std::exp2(-8.0F * static_cast<float>(head + 1) / static_cast<float>(power)));
+  }
+  // Not a power of two: the odd members of the sequence for twice as many heads fill up.
+  for (int head = 0; power + head < num_heads; ++head) {
+    slopes.push_back(
+        std::exp2(-8.0F * static_cast<float>(2 * head + 1) / static_cast<float>(2 * power)));
+  }
+  return slopes;
+}
+
+}  // namespace relata
