@@ -2,6 +2,7 @@
 // after loading.
 #pragma once
 
+#include <cstdint>
 #include <vector>
 
 #include "src/base/aligned_buffer.hpp"
@@ -69,6 +70,9 @@ struct Weights {
     return lm_head.cols() > 0 ? lm_head : embedding;
   }
 };
+
+/// Of all tensors, as kept in memory.
+std::uint64_t weight_bytes(const Weights& weights);
 
 /// A loaded model: immutable, so that several sessions may share it.
 struct Model {

@@ -110,6 +110,20 @@ Result<Relation> Relation::make(const RelationIndex& index, const RelationEffect
   return relation;
 }
 
+std::uint64_t Relation::bytes() const {
+  const MatrixView<const float> bias = bias_.view();
+  std::uint64_t floats =
+      static_cast<std::uint64_t>(bias.rows) * static_cast<std::uint64_t>(bias.cols);
+  floats += slopes_.size();
+  std::uint64_t total = floats * sizeof(float);
+  for (const auto* tables : {&keys_, &values_}) {
+    for (const kernels::PackedMatrix& table : *tables) {
+      total += table.bytes();
+    }
+  }
+  return total;
+}
+
 Result<RelationScratch> Relation::make_scratch(int tile_rows) const {
   RelationScratch scratch;
   if (config_.kind != EffectKind::vectors) {

@@ -10,6 +10,7 @@
 // n x n x d.
 #pragma once
 
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -68,6 +69,8 @@ class Relation {
   const RelationEffectConfig& config() const { return config_; }
   bool has_values() const { return config_.kind == EffectKind::vectors && config_.values; }
   Result<RelationScratch> make_scratch(int tile_rows) const;
+  /// Of the tables, as kept in memory.
+  std::uint64_t bytes() const;
 
   /// scores[i][j] += what the relation adds, for visible j. queries [rows, head_dim] already carry
   /// the attention's scale, scores [rows, >= num_keys].
