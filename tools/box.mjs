@@ -4,7 +4,18 @@
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { aptInstall, cacheFolder, capture, isMain, main, root, run, SetupError, say, which } from "./process.mjs";
+import {
+  aptInstall,
+  cacheFolder,
+  capture,
+  isMain,
+  main,
+  root,
+  run,
+  SetupError,
+  say,
+  which,
+} from "./process.mjs";
 
 const kSuite = "forky";
 const kPackages = [
@@ -20,7 +31,10 @@ const kPackages = [
 
 /** The box's folder; another list of packages is another box. */
 export function boxFolder() {
-  const hash = createHash("sha256").update([kSuite, ...kPackages].join(" ")).digest("hex").slice(0, 12);
+  const hash = createHash("sha256")
+    .update([kSuite, ...kPackages].join(" "))
+    .digest("hex")
+    .slice(0, 12);
   return join(cacheFolder(), `toolchain-${hash}`);
 }
 
@@ -28,7 +42,15 @@ export function boxFolder() {
 export function inBox(argv, { env = {}, cwd = root } = {}) {
   const cache = cacheFolder();
   // Emscripten compiles system libraries on first use; outside the box they survive it and need no write access to it.
-  const variables = { HOME: cache, EM_CACHE: join(cache, "emscripten"), PATH: "/usr/bin:/bin", LC_ALL: "C.UTF-8", ...env };
+  const variables = {
+    HOME: cache,
+    EM_CACHE: join(cache, "emscripten"),
+    PATH: "/usr/bin:/bin",
+    LC_ALL: "C.UTF-8",
+    ...env,
+  };
+  const jobs = process.env.CMAKE_BUILD_PARALLEL_LEVEL;
+  if (jobs) variables.CMAKE_BUILD_PARALLEL_LEVEL = jobs;
   mkdirSync(variables.EM_CACHE, { recursive: true });
   const box = boxFolder();
   return [
@@ -52,7 +74,14 @@ export function debianMirror() {
   const codename = /^VERSION_CODENAME="?(\w+)"?$/m.exec(release)?.[1];
   const suites = new Set([codename, "stable", "testing", "unstable", "sid", kSuite]);
   // apt reads its own files, in either format.
-  const targets = capture(["apt-get", "indextargets", "--no-release-info", "--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages"]);
+  const targets = capture([
+    "apt-get",
+    "indextargets",
+    "--no-release-info",
+    "--format",
+    "$(REPO_URI) $(RELEASE) $(COMPONENT)",
+    "Created-By: Packages",
+  ]);
   for (const line of targets.output.split("\n")) {
     const [address, suite, component] = line.split(" ");
     if (/^https?:/.test(address) && suites.has(suite) && component === "main") return address;
@@ -89,7 +118,9 @@ async function makeBox(folder) {
   }
   const isRoot = process.getuid?.() === 0;
   if (!isRoot && !which("newuidmap")) {
-    throw new SetupError("making the toolchain box without root needs newuidmap: as root, run `apt-get install uidmap`");
+    throw new SetupError(
+      "making the toolchain box without root needs newuidmap: as root, run `apt-get install uidmap`",
+    );
   }
   // An interrupted attempt leaves only these two, and the next one starts by removing them.
   const [archive, partial] = [`${folder}.tar`, `${folder}.partial`];
@@ -98,8 +129,12 @@ async function makeBox(folder) {
   say(`making the toolchain box (Debian ${kSuite}, once, one to three minutes) in ${folder}`);
   const made = await run([
     ...["mmdebstrap", "--variant=minbase", `--mode=${isRoot ? "root" : "unshare"}`, "--format=tar"],
-    ...['--aptopt=Acquire::Check-Valid-Until "false"', '--aptopt=Acquire::Retries "3"', ...networkOptions()],
-    ...['--dpkgopt=path-exclude=/usr/share/doc/*', '--dpkgopt=path-exclude=/usr/share/man/*'],
+    ...[
+      '--aptopt=Acquire::Check-Valid-Until "false"',
+      '--aptopt=Acquire::Retries "3"',
+      ...networkOptions(),
+    ],
+    ...["--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/man/*"],
     ...[`--include=${kPackages.join(",")}`, kSuite, archive, `deb ${mirror} ${kSuite} main`],
   ]);
   if (made !== 0) {
@@ -110,8 +145,21 @@ async function makeBox(folder) {
   }
   mkdirSync(partial);
   // Device nodes need root and are not wanted: /dev comes from bubblewrap.
-  if ((await run(["tar", "-x", "-f", archive, "-C", partial, "--no-same-owner", "--exclude=./dev/*"])) !== 0) {
-    throw new SetupError(`tar could not unpack ${archive}: is the disk full? The box takes about 2.5 GB`);
+  if (
+    (await run([
+      "tar",
+      "-x",
+      "-f",
+      archive,
+      "-C",
+      partial,
+      "--no-same-owner",
+      "--exclude=./dev/*",
+    ])) !== 0
+  ) {
+    throw new SetupError(
+      `tar could not unpack ${archive}: is the disk full? The box takes about 2.5 GB`,
+    );
   }
   rmSync(archive);
   renameSync(partial, folder);
@@ -122,13 +170,18 @@ export async function ensureBox() {
   const folder = boxFolder();
   if (existsSync(folder)) return folder;
   if (process.platform !== "linux") {
-    throw new SetupError("no Emscripten 4.0 or newer was found on PATH, and the toolchain box needs Linux: install emsdk and activate it");
+    throw new SetupError(
+      "no Emscripten 4.0 or newer was found on PATH, and the toolchain box needs Linux: install emsdk and activate it",
+    );
   }
   const lock = process.env.RELATA_BOX_LOCK === folder;
   if (!lock) {
     // The kernel drops the lock with the process, however it ends.
     const env = { ...process.env, RELATA_BOX_LOCK: folder };
-    const status = await run(["flock", `${folder}.lock`, process.execPath, join(root, "tools/box.mjs")], { env });
+    const status = await run(
+      ["flock", `${folder}.lock`, process.execPath, join(root, "tools/box.mjs")],
+      { env },
+    );
     if (status !== 0) throw new SetupError("the toolchain box could not be made");
     return folder;
   }

@@ -57,6 +57,18 @@ function(relata_build)
     endif()
   endif()
 
+  # Benchmarks are programs to run by hand, never tests.
+  file(GLOB benchmarks CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/bench/*.cpp")
+  if(benchmarks)
+    add_executable(${arg_NAME}_bench EXCLUDE_FROM_ALL ${benchmarks})
+    set_target_properties(${arg_NAME}_bench PROPERTIES OUTPUT_NAME bench)
+    target_link_libraries(${arg_NAME}_bench PRIVATE ${arg_NAME}_model)
+    if(EMSCRIPTEN)
+      set_target_properties(${arg_NAME}_bench PROPERTIES SUFFIX .cjs)
+      target_link_options(${arg_NAME}_bench PRIVATE -sENVIRONMENT=node -sEXIT_RUNTIME)
+    endif()
+  endif()
+
   file(GLOB bindings CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bindings/wasm/*.cpp")
   if(EMSCRIPTEN AND bindings)
     add_executable(${arg_NAME} ${bindings})
@@ -72,7 +84,7 @@ function(relata_build)
         -sDYNAMIC_EXECUTION=0
         -sMODULARIZE
         -sEXPORT_ES6
-        -sENVIRONMENT=web,worker,node
+        -sENVIRONMENT=web,worker
         -sFILESYSTEM=0
         -sINCOMING_MODULE_JS_API=instantiateWasm,wasmBinary
         -sINITIAL_MEMORY=4MB

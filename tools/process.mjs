@@ -38,7 +38,11 @@ export function which(name, path = process.env.PATH ?? "") {
 
 /** Runs a command to its end and returns its output; `output` is "" where it could not start. */
 export function capture(argv, options = {}) {
-  const result = spawnSync(argv[0], argv.slice(1), { encoding: "utf8", maxBuffer: 1 << 28, ...options });
+  const result = spawnSync(argv[0], argv.slice(1), {
+    encoding: "utf8",
+    maxBuffer: 1 << 28,
+    ...options,
+  });
   return {
     ok: result.status === 0,
     output: (result.stdout ?? "").trim(),
@@ -107,7 +111,11 @@ export async function main(body) {
 
 /** Whether this module was started by hand rather than imported. */
 export function isMain(url) {
-  return process.argv[1] !== undefined && existsSync(process.argv[1]) && fileURLToPath(url) === process.argv[1];
+  return (
+    process.argv[1] !== undefined &&
+    existsSync(process.argv[1]) &&
+    fileURLToPath(url) === process.argv[1]
+  );
 }
 
 /** True where this process may install Debian packages. */

@@ -6,7 +6,17 @@
 import { readFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { boxFolder, ensureBox, inBox } from "./box.mjs";
-import { capture, compareVersions, isMain, main, run, SetupError, say, versionIn, which } from "./process.mjs";
+import {
+  capture,
+  compareVersions,
+  isMain,
+  main,
+  run,
+  SetupError,
+  say,
+  versionIn,
+  which,
+} from "./process.mjs";
 
 const kLeast = { emcc: "4.0", cmake: "3.25", xsimd: "14.0" };
 
@@ -29,14 +39,19 @@ function hostToolchain() {
   if (!which("emcc", env.PATH)) return undefined;
   const version = versionOf(["emcc", "--version"], env);
   if (version === undefined || compareVersions(version, kLeast.emcc) < 0) {
-    say(`emcc ${version ?? "on PATH does not run"}: Relata needs ${kLeast.emcc} or newer, so it uses a toolchain of its own`);
+    say(
+      `emcc ${version ?? "on PATH does not run"}: Relata needs ${kLeast.emcc} or newer, so it uses a toolchain of its own`,
+    );
     return undefined;
   }
   const cmake = which("cmake", env.PATH) && versionOf(["cmake", "--version"], env);
   if (cmake === undefined || compareVersions(cmake, kLeast.cmake) < 0) {
-    throw new SetupError(`Emscripten ${version} is here, but CMake ${kLeast.cmake} or newer is not (found: ${cmake ?? "none"}): install it`);
+    throw new SetupError(
+      `Emscripten ${version} is here, but CMake ${kLeast.cmake} or newer is not (found: ${cmake ?? "none"}): install it`,
+    );
   }
-  if (!which("ninja", env.PATH)) throw new SetupError("Emscripten is here, but ninja is not: install it");
+  if (!which("ninja", env.PATH))
+    throw new SetupError("Emscripten is here, but ninja is not: install it");
   return {
     kind: "host",
     description: `Emscripten ${version} and CMake ${cmake} of this machine`,
@@ -50,11 +65,16 @@ function boxToolchain() {
   const config = readFileSync(join(include, "xsimd", "config", "xsimd_config.hpp"), "utf8");
   const part = (name) => new RegExp(`XSIMD_VERSION_${name} (\\d+)`).exec(config)?.[1];
   const xsimd = [part("MAJOR"), part("MINOR"), part("PATCH")].join(".");
-  const stated = readFileSync(join(boxFolder(), "usr", "share", "emscripten", "emscripten-version.txt"), "utf8");
+  const stated = readFileSync(
+    join(boxFolder(), "usr", "share", "emscripten", "emscripten-version.txt"),
+    "utf8",
+  );
   const emcc = versionIn(stated) ?? "0";
   for (const [name, version] of Object.entries({ emcc, xsimd })) {
     if (compareVersions(version, kLeast[name]) >= 0) continue;
-    throw new SetupError(`the toolchain box holds ${name} ${version}, and Relata needs ${kLeast[name]}: remove ${boxFolder()} and try again`);
+    throw new SetupError(
+      `the toolchain box holds ${name} ${version}, and Relata needs ${kLeast[name]}: remove ${boxFolder()} and try again`,
+    );
   }
   return {
     kind: "box",

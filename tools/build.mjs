@@ -1,0 +1,144 @@
+// Builds into build/ and dist/:  node tools/build.mjs [wasm | package | page]   (each with what it needs; default: page)
+
+import { createHash } from "node:crypto";
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
+import { join, relative } from "node:path";
+import { isMain, main, root, run, SetupError, say } from "./process.mjs";
+import { ensurePackages, npmProgram } from "./setup.mjs";
+import { toolchain } from "./toolchain.mjs";
+
+/** Configures (where needed) and builds a CMake preset, and returns its build folder. `target` defaults to all. */
+export async function buildPreset(preset, target) {
+  const tools = await toolchain();
+  const folder = join(root, "build", preset);
+  const stamp = join(folder, "toolchain.txt");
+  // Another toolchain cannot go on with this one's files.
+  if (
+    existsSync(folder) &&
+    !(existsSync(stamp) && readFileSync(stamp, "utf8") === tools.description)
+  ) {
+    rmSync(folder, { recursive: true });
+  }
+  const step = async (argv) => {
+    const status = await tools.run(argv);
+    if (status !== 0) throw new SetupError(`${argv.join(" ")} failed: its messages are above`);
+  };
+  if (!existsSync(join(folder, "build.ninja"))) {
+    say(`configuring ${preset} with ${tools.description}`);
+    await step([...(preset === "wasm" ? ["emcmake"] : []), "cmake", "--preset", preset]);
+    writeFileSync(stamp, tools.description);
+  }
+  await step(["cmake", "--build", "--preset", preset, ...(target ? ["--target", target] : [])]);
+  return folder;
+}
+
+/** Every file below some files and folders, sorted. */
+export function filesBelow(...paths) {
+  return paths
+    .flatMap((path) => {
+      if (!existsSync(path)) return [];
+      if (!statSync(path).isDirectory()) return [path];
+      return readdirSync(path, { recursive: true, withFileTypes: true })
+        .filter((entry) => entry.isFile())
+        .map((entry) => join(entry.parentPath ?? entry.path, entry.name));
+    })
+    .sort();
+}
+
+/** Runs `make` unless it already ran on these very inputs and its outputs are still there. */
+async function whenChanged(name, inputs, outputs, make) {
+  const hash = createHash("sha256");
+  for (const file of filesBelow(...inputs))
+    hash.update(`${relative(root, file)}\0`).update(readFileSync(file));
+  const digest = hash.digest("hex");
+  const stamp = join(root, "build", `${name}.stamp`);
+  const current = existsSync(stamp) && readFileSync(stamp, "utf8") === digest;
+  if (current && outputs.every((file) => existsSync(file))) return;
+  rmSync(stamp, { force: true });
+  await make();
+  mkdirSync(join(root, "build"), { recursive: true });
+  writeFileSync(stamp, digest);
+}
+
+async function npmStep(title, argv) {
+  say(title);
+  if ((await run(argv)) !== 0) throw new SetupError(`${title} failed: its messages are above`);
+}
+
+const at = (...parts) => join(root, ...parts);
+
+/** The WebAssembly module: build/wasm/relata.js and relata.wasm. */
+export async function buildWasm() {
+  return buildPreset("wasm", "relata");
+}
+
+/** The npm package in dist/package, with the module in its folder wasm. */
+export async function buildPackage() {
+  await ensurePackages();
+  const wasm = await buildWasm();
+  const parts = ["relata.js", "relata.wasm"];
+  const inputs = [
+    at("bindings/js"),
+    at("tsconfig.base.json"),
+    at("package-lock.json"),
+    ...parts.map((part) => join(wasm, part)),
+  ];
+  const folder = at("dist/package");
+  await whenChanged(
+    "package",
+    inputs,
+    [join(folder, "index.js"), ...parts.map((part) => join(folder, "wasm", part))],
+    async () => {
+      rmSync(folder, { recursive: true, force: true });
+      await npmStep("compiling the package", [
+        ...npmProgram("typescript", "tsc"),
+        "-p",
+        "bindings/js",
+      ]);
+      mkdirSync(join(folder, "wasm"), { recursive: true });
+      for (const part of parts) copyFileSync(join(wasm, part), join(folder, "wasm", part));
+    },
+  );
+  return folder;
+}
+
+/** The page in dist/page, and the package it uses. */
+export async function buildPage() {
+  await buildPackage();
+  const folder = at("dist/page");
+  await whenChanged(
+    "page",
+    [at("web"), at("dist/package"), at("package-lock.json")],
+    [join(folder, "index.html")],
+    () =>
+      npmStep("building the page", [
+        ...npmProgram("vite"),
+        "build",
+        "web",
+        "--outDir",
+        folder,
+        "--emptyOutDir",
+        "--logLevel",
+        "warn",
+      ]),
+  );
+  return folder;
+}
+
+if (isMain(import.meta.url)) {
+  await main(async ([what = "page"]) => {
+    const builds = { wasm: buildWasm, package: buildPackage, page: buildPage };
+    if (!Object.hasOwn(builds, what))
+      throw new SetupError(`nothing to build is named ${what}: wasm, package or page`);
+    say(`built ${relative(root, await builds[what]())}`);
+  });
+}
