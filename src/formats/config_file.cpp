@@ -1,6 +1,5 @@
 #include "src/formats/config_file.hpp"
 
-#include <climits>
 #include <optional>
 #include <span>
 
@@ -49,6 +48,14 @@ Result<std::vector<int>> read_ids(const JsonObject& object, std::string_view key
   return ids;
 }
 
+/// Every limit of the configuration, its relations included.
+Result<void> check_all(ConfigFile& file) {
+  RELATA_TRY(check(file.config));
+  RELATA_TRY_ASSIGN(file.encoder_index, RelationIndex::make(file.config.encoder_relation.index));
+  RELATA_TRY_ASSIGN(file.decoder_index, RelationIndex::make(file.config.decoder_relation.index));
+  return {};
+}
+
 }  // namespace
 
 Result<void> read_generation(const JsonObject& file, const JsonObject* generation,
@@ -73,7 +80,7 @@ Result<void> read_generation(const JsonObject& file, const JsonObject* generatio
                                                    "eos_token_id", config.vocab_size));
   RELATA_TRY_ASSIGN(config.max_new_tokens,
                     holder("max_new_tokens", file, generation)
-                        .integer_or("max_new_tokens", 1, INT_MAX, config.max_new_tokens));
+                        .integer_or("max_new_tokens", 1, kMaxTargetLength, config.max_new_tokens));
   // Options of the search (num_beams, length_penalty, ...) belong here once there is a search to
   // receive them.
   return {};
@@ -103,9 +110,10 @@ Result<ConfigFile> read_config(std::string_view config, std::string_view generat
   RELATA_TRY_ASSIGN(ConfigFile result, is_t5 ? read_t5(file, generation_object)
                                              : read_relata(file, generation_object));
   result.config.model_type = type;
-  if (const auto checked = check(result.config); !checked.ok()) {
+  if (const auto checked = check_all(result); !checked.ok()) {
     const Error& error = checked.error();
-    return Error{error.code, file.place(error.where), error.message};
+    const std::string_view field = is_t5 ? t5_field(error.where) : error.where;
+    return Error{error.code, file.place(field), error.message};
   }
   return result;
 }

@@ -44,6 +44,8 @@ struct TensorNames {
 struct ConfigFile {
   Config config;
   TensorNames names;
+  RelationIndex encoder_index;
+  RelationIndex decoder_index;
   bool encoder_relation_per_layer = false;
   bool decoder_relation_per_layer = false;
   bool tied = false;          // the output projection is the embedding
@@ -63,6 +65,8 @@ Result<ConfigFile> read_config(std::string_view config, std::string_view generat
 Result<ConfigFile> read_relata(const JsonObject& file, const JsonObject* generation);
 /// `model_type`: "t5", "mt5" or "umt5", as transformers 5 saves and reads them.
 Result<ConfigFile> read_t5(const JsonObject& file, const JsonObject* generation);
+/// What a T5 file calls a field of our own configuration, for errors.
+std::string_view t5_field(std::string_view field);
 
 /// The ids generation needs and max_new_tokens, from the generation config first, then from the
 /// config. Needs vocab_size. Start id: decoder_start_token_id, else bos_token_id, else the pad id

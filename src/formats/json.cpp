@@ -16,7 +16,7 @@ using nlohmann::json;
 // Error messages quote what a file says; a hostile file says it at length.
 constexpr std::size_t kMaxQuoted = 80;
 
-std::string quoted(std::string_view word) {
+std::string in_quotes(std::string_view word) {
   const bool cut = word.size() > kMaxQuoted;
   return "\"" + std::string(word.substr(0, kMaxQuoted)) + (cut ? "...\"" : "\"");
 }
@@ -42,7 +42,7 @@ class Builder {
   bool key(json::string_t& name) {
     const auto* fields = stack_.back()->get_ptr<json::object_t*>();
     if (fields->find(name) != fields->end()) {
-      return fail(file_, "the key " + quoted(name) + " is there twice");
+      return fail(file_, "the key " + in_quotes(name) + " is there twice");
     }
     key_ = std::move(name);
     return true;
@@ -265,7 +265,7 @@ Result<void> JsonObject::allow_only(std::initializer_list<std::string_view> keys
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
       const auto known = nearest(key, std::span(keys.begin(), keys.size()));
       return invalid(std::string_view(key).substr(0, kMaxQuoted),
-                     "no such field here; the nearest one is " + quoted(known));
+                     "no such field here; the nearest one is " + in_quotes(known));
     }
   }
   return {};
@@ -273,8 +273,8 @@ Result<void> JsonObject::allow_only(std::initializer_list<std::string_view> keys
 
 Error JsonObject::unknown_word(std::string_view key, const std::string& word,
                                std::span<const std::string_view> words) const {
-  return invalid(key,
-                 quoted(word) + " is not known; the nearest is " + quoted(nearest(word, words)));
+  return invalid(
+      key, in_quotes(word) + " is not known; the nearest is " + in_quotes(nearest(word, words)));
 }
 
 }  // namespace relata::formats

@@ -1,0 +1,295 @@
+// The project's own configuration, every choice spelled out. All keys are required unless a default
+// is named; a key that is not listed is an error.
+//
+//   model_type "relata", schema_version 1
+//   vocab_size, d_model, num_heads, head_dim, d_ff, num_encoder_layers, num_decoder_layers
+//   norm {type: layer_norm | rms_norm, position: pre | post, epsilon}
+//   activation: relu | gelu | gelu_tanh | silu, gated, attention_bias, feed_forward_bias
+//   scale_attention        queries times 1 / sqrt(head_dim)
+//   scale_embeddings       embeddings times sqrt(d_model)
+//   scale_decoder_outputs  the decoder's output times 1 / sqrt(d_model) before the projection
+//   tie_word_embeddings    the output projection is the embedding; else lm_head.weight is there
+//   positions {type: none}
+//           | {type: sinusoidal, layout: interleaved | halves, first_position (0), divisor (d_model
+//           / 2)}
+//   relation {encoder_self: R, decoder_self: R}, R = {index, effect}
+//     index  {type: none} | {type: distance} | {type: clipped_distance, left, right}
+//          | {type: bucketed_distance, num_buckets, max_distance, bidirectional}
+//          | {type: labels, num_labels}               encoder_self only
+//     effect {type: none} | {type: fixed_slope}       fixed_slope goes with distance, and only they
+//     with each other
+//          | {type: vectors, keys, values, per_head (false), per_layer (true)}
+//          | {type: bias, per_layer (false)}
+//   eos_token_id (one or a list), decoder_start_token_id, and, each possibly null, pad_token_id,
+//   bos_token_id, unk_token_id
+//
+// Tensors (Linear weights [out, in]; {s} encoder or decoder, {i} the layer):
+//   embedding.weight [vocab_size, d_model], lm_head.weight likewise, {s}.final_norm.{weight,bias}
+//   (pre-norm) {s}.layers.{i}.self_attention.{query,key,value,output}.{weight,bias}, decoder:
+//   cross_attention likewise
+//   {s}.layers.{i}.{self_attention,cross_attention,feed_forward}_norm.{weight,bias}
+//   {s}.layers.{i}.feed_forward.{input,gate,output}.{weight,bias}
+//   {s}.layers.{i}.self_attention.relation_{keys,values} [num_relations or num_heads *
+//   num_relations, head_dim], {s}.layers.{i}.self_attention.relation_bias [num_heads,
+//   num_relations]; one table for all layers is {s}.relation_{keys,values,bias}
+#include <climits>
+#include <cmath>
+
+#include "src/formats/config_file.hpp"
+
+namespace relata::formats {
+namespace {
+
+constexpr int kSchemaVersion = 1;
+
+constexpr TensorNames kNames = {
+    .embedding = "embedding.weight",
+    .lm_head = "lm_head.weight",
+    .layers = "layers",
+    .self_attention = "self_attention",
+    .self_attention_norm = "self_attention_norm",
+    .cross_attention = "cross_attention",
+    .cross_attention_norm = "cross_attention_norm",
+    .feed_forward = {"feed_forward", "feed_forward"},
+    .feed_forward_norm = {"feed_forward_norm", "feed_forward_norm"},
+    .query = "query",
+    .key = "key",
+    .value = "value",
+    .output = "output",
+    .hidden_input = "input",
+    .hidden_gate = "gate",
+    .hidden_output = "output",
+    .final_norm = "final_norm",
+    .shared_relation = "",
+    .relation_keys = "relation_keys",
+    .relation_values = "relation_values",
+    .relation_bias = "relation_bias",
+};
+
+Result<void> read_sizes(const JsonObject& file, Config& config) {
+  RELATA_TRY_ASSIGN(config.vocab_size, file.integer("vocab_size", 1, INT_MAX));
+  RELATA_TRY_ASSIGN(config.d_model, file.integer("d_model", 1, INT_MAX));
+  RELATA_TRY_ASSIGN(config.num_heads, file.integer("num_heads", 1, INT_MAX));
+  RELATA_TRY_ASSIGN(config.head_dim, file.integer("head_dim", 1, INT_MAX));
+  RELATA_TRY_ASSIGN(config.d_ff, file.integer("d_ff", 1, INT_MAX));
+  RELATA_TRY_ASSIGN(config.num_encoder_layers, file.integer("num_encoder_layers", 1, INT_MAX));
+  RELATA_TRY_ASSIGN(config.num_decoder_layers, file.integer("num_decoder_layers", 1, INT_MAX));
+  return {};
+}
+
+Result<void> read_norm(const JsonObject& norm, Config& config) {
+  RELATA_TRY(norm.allow_only({"type", "position", "epsilon"}));
+  RELATA_TRY_ASSIGN(config.norm,
+                    norm.choice<NormKind>("type", {{"layer_norm", NormKind::layer_norm},
+                                                   {"rms_norm", NormKind::rms_norm}}));
+  RELATA_TRY_ASSIGN(config.norm_position,
+                    norm.choice<NormPosition>(
+                        "position", {{"pre", NormPosition::pre}, {"post", NormPosition::post}}));
+  RELATA_TRY_ASSIGN(const double epsilon, norm.number("epsilon", 1e-30, 1));
+  config.norm_epsilon = static_cast<float>(epsilon);
+  return {};
+}
+
+Result<void> read_positions(const JsonObject& positions, int d_model, PositionConfig& config) {
+  RELATA_TRY_ASSIGN(config.kind, positions.choice<PositionKind>(
+                                     "type", {{"none", PositionKind::none},
+                                              {"sinusoidal", PositionKind::sinusoidal}}));
+  if (config.kind == PositionKind::none) {
+    return positions.allow_only({"type"});
+  }
+  RELATA_TRY(positions.allow_only({"type", "layout", "first_position", "divisor"}));
+  RELATA_TRY_ASSIGN(config.interleaved,
+                    positions.choice<bool>("layout", {{"interleaved", true}, {"halves", false}}));
+  RELATA_TRY_ASSIGN(config.first_position, positions.integer_or("first_position", 0, 1 << 20, 0));
+  RELATA_TRY_ASSIGN(const double divisor, positions.number_or("divisor", 1e-3, 1e9, d_model / 2.0));
+  config.divisor = static_cast<float>(divisor);
+  return {};
+}
+
+// `distance` is a word of the file only: a fixed slope needs no ids, so the core has no such index.
+enum class IndexWord { none, distance, clipped_distance, bucketed_distance, labels };
+
+Result<IndexWord> read_index(const JsonObject& index, RelationIndexConfig& config) {
+  RELATA_TRY_ASSIGN(
+      const IndexWord word,
+      index.choice<IndexWord>("type", {{"none", IndexWord::none},
+                                       {"distance", IndexWord::distance},
+                                       {"clipped_distance", IndexWord::clipped_distance},
+                                       {"bucketed_distance", IndexWord::bucketed_distance},
+                                       {"labels", IndexWord::labels}}));
+  switch (word) {
+    case IndexWord::none:
+    case IndexWord::distance:
+      RELATA_TRY(index.allow_only({"type"}));
+      break;
+    case IndexWord::clipped_distance: {
+      config.kind = IndexKind::clipped_distance;
+      RELATA_TRY(index.allow_only({"type", "left", "right"}));
+      RELATA_TRY_ASSIGN(config.left, index.integer("left", 0, INT_MAX));
+      RELATA_TRY_ASSIGN(config.right, index.integer("right", 0, INT_MAX));
+      break;
+    }
+    case IndexWord::bucketed_distance: {
+      config.kind = IndexKind::bucketed_distance;
+      RELATA_TRY(index.allow_only({"type", "num_buckets", "max_distance", "bidirectional"}));
+      RELATA_TRY_ASSIGN(config.num_buckets, index.integer("num_buckets", 1, INT_MAX));
+      RELATA_TRY_ASSIGN(config.max_distance, index.integer("max_distance", 1, INT_MAX));
+      RELATA_TRY_ASSIGN(config.bidirectional, index.boolean("bidirectional"));
+      break;
+    }
+    case IndexWord::labels: {
+      config.kind = IndexKind::labels;
+      RELATA_TRY(index.allow_only({"type", "num_labels"}));
+      RELATA_TRY_ASSIGN(config.num_labels, index.integer("num_labels", 1, INT_MAX));
+      break;
+    }
+  }
+  return word;
+}
+
+/// Returns whether every layer has tables of its own.
+Result<bool> read_effect(const JsonObject& effect, RelationEffectConfig& config) {
+  RELATA_TRY_ASSIGN(config.kind,
+                    effect.choice<EffectKind>("type", {{"none", EffectKind::none},
+                                                       {"vectors", EffectKind::vectors},
+                                                       {"bias", EffectKind::bias},
+                                                       {"fixed_slope", EffectKind::fixed_slope}}));
+  switch (config.kind) {
+    case EffectKind::none:
+    case EffectKind::fixed_slope:
+      break;
+    case EffectKind::vectors: {
+      RELATA_TRY(effect.allow_only({"type", "keys", "values", "per_head", "per_layer"}));
+      RELATA_TRY_ASSIGN(config.keys, effect.boolean("keys"));
+      RELATA_TRY_ASSIGN(config.values, effect.boolean("values"));
+      RELATA_TRY_ASSIGN(config.per_head, effect.boolean_or("per_head", false));
+      return effect.boolean_or("per_layer", true);
+    }
+    case EffectKind::bias:
+      RELATA_TRY(effect.allow_only({"type", "per_layer"}));
+      return effect.boolean_or("per_layer", false);
+  }
+  RELATA_TRY(effect.allow_only({"type"}));
+  return false;
+}
+
+/// Returns whether every layer has tables of its own.
+Result<bool> read_relation(const JsonObject& relation, bool labels_allowed,
+                           RelationConfig& config) {
+  RELATA_TRY(relation.allow_only({"index", "effect"}));
+  RELATA_TRY_ASSIGN(const JsonObject index, relation.object("index"));
+  RELATA_TRY_ASSIGN(const JsonObject effect, relation.object("effect"));
+  RELATA_TRY_ASSIGN(const IndexWord word, read_index(index, config.index));
+  RELATA_TRY_ASSIGN(const bool per_layer, read_effect(effect, config.effect));
+
+  const bool sloped = config.effect.kind == EffectKind::fixed_slope;
+  if (sloped != (word == IndexWord::distance)) {
+    return effect.invalid("type",
+                          "fixed_slope and the index type distance go only with each other");
+  }
+  if ((config.effect.kind == EffectKind::none) != (word == IndexWord::none)) {
+    return effect.invalid("type",
+                          "an effect needs an index and an index an effect, or both are none");
+  }
+  if (config.effect.kind == EffectKind::vectors && !config.effect.keys && !config.effect.values) {
+    return effect.invalid("keys", "vectors need keys, values or both");
+  }
+  if (word == IndexWord::labels && !labels_allowed) {
+    return index.invalid("type", "labels are possible in encoder_self only");
+  }
+  return per_layer;
+}
+
+/// Ids that have to be spelled out in this schema, even where a generation config replaces them.
+Result<void> check_ids(const JsonObject& file, const JsonObject* generation, int vocab_size) {
+  for (const std::string_view key : {"pad_token_id", "bos_token_id", "unk_token_id"}) {
+    RELATA_TRY(file.value(key));
+    RELATA_TRY(file.integer_or(key, 0, vocab_size - 1, 0));
+  }
+  RELATA_TRY(file.integer("decoder_start_token_id", 0, vocab_size - 1));
+  RELATA_TRY(file.value("eos_token_id"));
+  if (generation != nullptr) {
+    RELATA_TRY(generation->allow_only({"pad_token_id", "bos_token_id", "eos_token_id",
+                                       "decoder_start_token_id", "max_new_tokens",
+                                       "transformers_version", "_from_model_config"}));
+  }
+  return {};
+}
+
+}  // namespace
+
+Result<ConfigFile> read_relata(const JsonObject& file, const JsonObject* generation) {
+  RELATA_TRY(file.allow_only({"model_type",
+                              "schema_version",
+                              "vocab_size",
+                              "d_model",
+                              "num_heads",
+                              "head_dim",
+                              "d_ff",
+                              "num_encoder_layers",
+                              "num_decoder_layers",
+                              "norm",
+                              "activation",
+                              "gated",
+                              "attention_bias",
+                              "feed_forward_bias",
+                              "scale_attention",
+                              "scale_embeddings",
+                              "scale_decoder_outputs",
+                              "tie_word_embeddings",
+                              "positions",
+                              "relation",
+                              "pad_token_id",
+                              "bos_token_id",
+                              "eos_token_id",
+                              "unk_token_id",
+                              "decoder_start_token_id"}));
+  RELATA_TRY_ASSIGN(const int version, file.integer("schema_version", 1, INT_MAX));
+  if (version != kSchemaVersion) {
+    return Error{ErrorCode::unsupported, file.place("schema_version"),
+                 "version " + std::to_string(version) + " is newer than this program's " +
+                     std::to_string(kSchemaVersion)};
+  }
+
+  ConfigFile result;
+  result.names = kNames;
+  Config& config = result.config;
+  RELATA_TRY(read_sizes(file, config));
+  RELATA_TRY_ASSIGN(const JsonObject norm, file.object("norm"));
+  RELATA_TRY(read_norm(norm, config));
+  using kernels::Activation;
+  RELATA_TRY_ASSIGN(config.activation,
+                    file.choice<Activation>("activation", {{"relu", Activation::relu},
+                                                           {"gelu", Activation::gelu},
+                                                           {"gelu_tanh", Activation::gelu_tanh},
+                                                           {"silu", Activation::silu}}));
+  RELATA_TRY_ASSIGN(config.gated, file.boolean("gated"));
+  RELATA_TRY_ASSIGN(config.attention_bias, file.boolean("attention_bias"));
+  RELATA_TRY_ASSIGN(config.feed_forward_bias, file.boolean("feed_forward_bias"));
+  RELATA_TRY_ASSIGN(const bool scale_attention, file.boolean("scale_attention"));
+  RELATA_TRY_ASSIGN(const bool scale_embeddings, file.boolean("scale_embeddings"));
+  RELATA_TRY_ASSIGN(const bool scale_outputs, file.boolean("scale_decoder_outputs"));
+  const double head_dim = config.head_dim;
+  const double d_model = config.d_model;
+  config.attention_scale = scale_attention ? static_cast<float>(1 / std::sqrt(head_dim)) : 1;
+  config.embedding_scale = scale_embeddings ? static_cast<float>(std::sqrt(d_model)) : 1;
+  config.logits_scale = scale_outputs ? static_cast<float>(1 / std::sqrt(d_model)) : 1;
+  RELATA_TRY_ASSIGN(result.tied, file.boolean("tie_word_embeddings"));
+
+  RELATA_TRY_ASSIGN(const JsonObject positions, file.object("positions"));
+  RELATA_TRY(read_positions(positions, config.d_model, config.positions));
+  RELATA_TRY_ASSIGN(const JsonObject relation, file.object("relation"));
+  RELATA_TRY(relation.allow_only({"encoder_self", "decoder_self"}));
+  RELATA_TRY_ASSIGN(const JsonObject encoder_self, relation.object("encoder_self"));
+  RELATA_TRY_ASSIGN(const JsonObject decoder_self, relation.object("decoder_self"));
+  RELATA_TRY_ASSIGN(result.encoder_relation_per_layer,
+                    read_relation(encoder_self, true, config.encoder_relation));
+  RELATA_TRY_ASSIGN(result.decoder_relation_per_layer,
+                    read_relation(decoder_self, false, config.decoder_relation));
+
+  RELATA_TRY(check_ids(file, generation, config.vocab_size));
+  RELATA_TRY(read_generation(file, generation, false, config));
+  return result;
+}
+
+}  // namespace relata::formats
