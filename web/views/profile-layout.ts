@@ -1,0 +1,58 @@
+// Where things stand in the profile: two panels on one axis of distances. Shared by the picture and
+// by the mark laid over it.
+
+import { type ScaleLinear, scaleLinear } from "d3-scale";
+import type { DistanceRow } from "../distance";
+
+export interface ProfileLayout {
+  readonly width: number;
+  readonly height: number;
+  readonly left: number;
+  readonly right: number;
+  readonly x: ScaleLinear<number, number>;
+  /** Width of one distance in CSS pixels. */
+  readonly band: number;
+  readonly weight: ScaleLinear<number, number>;
+  readonly relation: ScaleLinear<number, number>;
+  readonly axisTop: number;
+}
+
+const left = 40;
+const rightPad = 8;
+const headRoom = 46;
+const weightHeight = 180;
+const relationHeight = 130;
+const betweenPanels = 40;
+const axisRoom = 52;
+
+/** Panels for at least one row, `width` CSS pixels wide. */
+export function profileLayout(rows: readonly DistanceRow[], width: number): ProfileLayout {
+  const first = rows[0]?.distance ?? 0;
+  const last = rows.at(-1)?.distance ?? 0;
+  const right = Math.max(left + 1, width - rightPad);
+  const weightBottom = headRoom + weightHeight;
+  const relationTop = weightBottom + betweenPanels;
+  const axisTop = relationTop + relationHeight;
+  let [lowest, highest] = [0, 0];
+  for (const { relation } of rows) {
+    if (!relation) continue;
+    lowest = Math.min(lowest, relation.mean - relation.spread);
+    highest = Math.max(highest, relation.mean + relation.spread);
+  }
+  // An all-zero relation still wants an axis with room on both sides.
+  if (lowest === highest) [lowest, highest] = [-1, 1];
+  return {
+    width,
+    height: axisTop + axisRoom,
+    left,
+    right,
+    x: scaleLinear([first - 0.5, last + 0.5], [left, right]),
+    band: (right - left) / (last - first + 1),
+    weight: scaleLinear(
+      [0, Math.max(1e-6, ...rows.map((row) => row.meanWeight))],
+      [weightBottom, headRoom],
+    ).nice(4),
+    relation: scaleLinear([lowest, highest], [axisTop, relationTop]).nice(4),
+    axisTop,
+  };
+}

@@ -1,0 +1,59 @@
+import type { CatalogueEntry } from "../catalogue";
+import type { Translation } from "../state";
+import { failureWords, stats } from "../words";
+import { html } from "./element";
+
+export interface TranslationData {
+  readonly entry: CatalogueEntry;
+  readonly translation: Translation;
+}
+
+/** The translation as far as it has come. */
+export function translationText({ entry, translation }: TranslationData): Element {
+  if (translation.status === "empty") {
+    return html(
+      "p",
+      { class: "hint" },
+      `There is nothing to translate yet. Type some ${entry.sourceLanguage}, or take an example.`,
+    );
+  }
+  const running = translation.status === "running";
+  const output = html(
+    "p",
+    { lang: entry.targetTag, class: running ? "output running" : "output" },
+    translation.text,
+  );
+  if (translation.status !== "failed") return output;
+  return html(
+    "div",
+    {},
+    output,
+    html("p", { class: "failure", role: "alert" }, failureWords(translation.failure)),
+  );
+}
+
+export interface RunControlData {
+  readonly ready: boolean;
+  readonly translation: Translation;
+  readonly onStop: () => void;
+}
+
+/** Translate or Stop, and how fast it went. */
+export function runControl({ ready, translation, onStop }: RunControlData): Element {
+  const running = translation.status === "running";
+  const button = running
+    ? html(
+        "button",
+        { type: "button", id: "run", class: "action", "aria-keyshortcuts": "Escape" },
+        "Stop",
+        html("kbd", {}, "Esc"),
+      )
+    : html(
+        "button",
+        { type: "submit", id: "run", class: "action", form: "prompt", disabled: !ready },
+        "Translate",
+        html("kbd", {}, "Enter"),
+      );
+  if (running) button.addEventListener("click", onStop);
+  return html("div", { class: "run" }, button, html("p", { class: "stats" }, stats(translation)));
+}
