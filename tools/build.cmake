@@ -50,10 +50,12 @@ function(relata_build)
     set_target_properties(${arg_NAME}_core_tests PROPERTIES OUTPUT_NAME core_tests)
     target_link_libraries(${arg_NAME}_core_tests PRIVATE ${rooms} relata_doctest relata_json)
     if(EMSCRIPTEN)
-      # Golden files are read from the real file system.
+      # Golden files are read from the real file system. A .js file here would be taken for an ES module.
+      set_target_properties(${arg_NAME}_core_tests PROPERTIES SUFFIX .cjs)
       target_compile_options(${arg_NAME}_core_tests PRIVATE -fwasm-exceptions)
       target_link_options(
-        ${arg_NAME}_core_tests PRIVATE -fwasm-exceptions -sENVIRONMENT=node -sNODERAWFS -sEXIT_RUNTIME)
+        ${arg_NAME}_core_tests
+        PRIVATE -fwasm-exceptions -sENVIRONMENT=node -sNODERAWFS -sEXIT_RUNTIME --minify=0)
     endif()
   endif()
 

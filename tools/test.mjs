@@ -65,7 +65,7 @@ async function nativeTests(preset, argv = []) {
 
 async function wasmTests() {
   const folder = await buildPreset("wasm", "relata_core_tests");
-  return doctest(run, [process.execPath, join(folder, "core_tests.js")]);
+  return doctest(run, [process.execPath, join(folder, "core_tests.cjs")]);
 }
 
 /** Runs every *.test.mjs of a folder with node's test runner. */
