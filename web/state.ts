@@ -1,7 +1,16 @@
 // The page's one state, and the one function that changes it. Events in, a new state out; views are
 // drawn from the state and never hold any of it.
 
-import type { AttentionKind, AttentionTrace, ErrorCode, ModelInfo, Progress } from "relata";
+import type {
+  AttentionKind,
+  AttentionTrace,
+  ErrorCode,
+  FinishReason,
+  ModelInfo,
+  Progress,
+  RunResult,
+  Step,
+} from "relata";
 import { catalogue } from "./catalogue";
 import { hasCell } from "./distance";
 import type { Scheme } from "./palette";
@@ -22,7 +31,8 @@ export type Translation = {
   readonly tokens: number;
   readonly ms: number;
 } & (
-  | { readonly status: "none" | "running" | "stopped" | "done" | "empty" }
+  | { readonly status: "none" | "running" | "stopped" | "empty" }
+  | { readonly status: "done"; readonly finishReason: FinishReason }
   | { readonly status: "failed"; readonly failure: Failure }
 );
 
@@ -63,8 +73,8 @@ export type PageEvent =
   | { readonly type: "loadFailed"; readonly failure: Failure }
   | { readonly type: "textChosen"; readonly text: string }
   | { readonly type: "translationStarted"; readonly text: string }
-  | { readonly type: "stepArrived"; readonly text: string; readonly ms: number }
-  | { readonly type: "translationFinished"; readonly traces: readonly AttentionTrace[] }
+  | { readonly type: "stepArrived"; readonly step: Step; readonly ms: number }
+  | { readonly type: "translationFinished"; readonly result: RunResult }
   | { readonly type: "translationStopped" }
   | { readonly type: "translationFailed"; readonly failure: Failure }
   | { readonly type: "kindChosen"; readonly kind: AttentionKind }
@@ -130,18 +140,19 @@ export function update(state: State, event: PageEvent): State {
         ...state,
         translation: {
           status: "running",
-          text: translation.text + event.text,
+          text: translation.text + event.step.text,
           tokens: translation.tokens + 1,
           ms: event.ms,
         },
       };
-    case "translationFinished":
-      return {
-        ...state,
-        translation: { ...translation, status: "done" },
-        traces: event.traces,
-        point: null,
+    case "translationFinished": {
+      const { text, finishReason, stats, trace } = event.result;
+      const done: Translation = {
+        status: "done",
+        ...{ text, finishReason, tokens: stats.newTokens, ms: stats.decodeMs },
       };
+      return { ...state, translation: done, traces: trace, point: null };
+    }
     case "translationStopped":
       return { ...state, translation: { ...translation, status: "stopped" } };
     case "translationFailed":

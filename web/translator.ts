@@ -8,7 +8,7 @@ import type { Failure, PageEvent } from "./state";
 export interface Translator {
   /** Loads a model of the catalogue, in place of the one before. Resolves to whether it is there. */
   load(modelName: string): Promise<boolean>;
-  /** Translates, then records every attention; a translation under way is given up for this one. */
+  /** Translates, recording every attention; a translation under way is given up for this one. */
   translate(text: string): Promise<void>;
   /** Stops a translation under way. */
   stop(): void;
@@ -66,13 +66,12 @@ export function createTranslator(
     if (text.trim() === "") return;
     try {
       const start = performance.now();
-      let output = "";
-      for await (const step of model.generate(text, { signal })) {
-        output += step.text;
-        dispatch({ type: "stepArrived", text: step.text, ms: performance.now() - start });
+      const steps = model.generate(text, { trace: { kinds: everyKind }, signal });
+      let next = await steps.next();
+      for (; !next.done; next = await steps.next()) {
+        dispatch({ type: "stepArrived", step: next.value, ms: performance.now() - start });
       }
-      const { trace } = await model.attend(text, output, { trace: { kinds: everyKind }, signal });
-      dispatch({ type: "translationFinished", traces: trace });
+      dispatch({ type: "translationFinished", result: next.value });
     } catch (error) {
       // A newer translation owns the page by now, and this one's end is no news.
       if (running !== mine) return;

@@ -114,11 +114,16 @@ export function relationNote(info: RelationInfo): string {
 }
 
 export function stats(translation: Translation): string {
-  if (translation.tokens === 0) return "";
-  const tokens = `${translation.tokens} ${translation.tokens === 1 ? "token" : "tokens"}`;
-  const speed = `${number(translation.ms / translation.tokens, 1)} ms per token`;
-  const stopped = translation.status === "stopped" ? ", stopped" : "";
-  return `${tokens}, ${speed}${stopped}`;
+  const { status, tokens, ms } = translation;
+  if (tokens === 0) return status === "stopped" ? "Stopped" : "";
+  const parts = [
+    `${tokens} ${tokens === 1 ? "token" : "tokens"}`,
+    `${number(ms / tokens, 1)} ms per token`,
+  ];
+  if (status === "stopped") parts.push("stopped");
+  if (status === "done" && translation.finishReason === "length")
+    parts.push("cut at the length limit");
+  return parts.join(", ");
 }
 
 export function modelFacts(info: ModelInfo): string {

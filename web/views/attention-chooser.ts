@@ -2,6 +2,7 @@ import type { AttentionKind } from "relata";
 import { headColor, type Scheme } from "../palette";
 import { kindHints, kinds } from "../words";
 import { html, svg } from "./element";
+import { radios } from "./radios";
 
 export interface AttentionChooserData {
   readonly kind: AttentionKind;
@@ -32,39 +33,6 @@ export function attentionChooser(data: AttentionChooserData): Element {
       swatch(headColor(head, data.numHeads, data.scheme)),
       html("span", {}, `${head}`),
     ]),
-  );
-}
-
-/** A group of radio buttons that look like words in a row; arrow keys move within it. */
-export function radios<Value extends string | number>(
-  name: string,
-  legend: string,
-  values: readonly Value[],
-  chosen: Value,
-  onChoose: (value: Value) => void,
-  face: (value: Value) => readonly Node[],
-): Element {
-  const options = values.map((value) => {
-    const input = html("input", {
-      type: "radio",
-      name,
-      id: `${name}-${value}`,
-      value,
-      checked: value === chosen,
-    });
-    input.addEventListener("change", () => onChoose(value));
-    return html(
-      "label",
-      { class: "option" },
-      input,
-      html("span", { class: "face" }, ...face(value)),
-    );
-  });
-  return html(
-    "fieldset",
-    { class: name },
-    html("legend", {}, legend),
-    html("div", { class: "options" }, ...options),
   );
 }
 

@@ -4,8 +4,8 @@ import type { AttentionTrace } from "relata";
 import { distanceProfile } from "../distance";
 import type { Figure, Quantity } from "../state";
 import { profileHeadline, quantities } from "../words";
-import { radios } from "./attention-chooser";
 import { html } from "./element";
+import { radios } from "./radios";
 
 /** A line of text. */
 export function words({ text }: { readonly text: string }): Element {

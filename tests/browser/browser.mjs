@@ -1,0 +1,75 @@
+// A Chromium that notices what a page should never do, and a host as strict as the page promises to bear.
+
+import { existsSync } from "node:fs";
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { chromium } from "playwright-core";
+
+/** Where the test driver serves the page. */
+export const pageUrl = process.env.RELATA_PAGE;
+
+const kPolicy = [
+  "default-src 'none'",
+  "script-src 'self' 'wasm-unsafe-eval'",
+  ...["style-src", "img-src", "connect-src", "worker-src"].map((name) => `${name} 'self'`),
+].join("; ");
+
+export function launch() {
+  const executablePath = process.env.RELATA_CHROMIUM ?? "/usr/bin/chromium";
+  if (!existsSync(executablePath)) throw new Error(`no Chromium at ${executablePath}`);
+  const flags = process.env.RELATA_CHROMIUM_FLAGS ?? "";
+  return chromium.launch({ executablePath, args: flags.split(" ").filter(Boolean) });
+}
+
+/** The folder for screenshots; a fresh one where the driver names none. */
+export async function screenshotFolder() {
+  return process.env.RELATA_SCREENSHOTS ?? (await mkdtemp(join(tmpdir(), "relata-screenshots-")));
+}
+
+/**
+ * A fresh page at the address of the page, not yet opened, with every answer under the strict policy. `complaints`
+ * collects console errors and warnings, uncaught errors, and requests to other origins.
+ */
+export async function newPage(browser, { width = 1280, height = 1000, scheme = "light", policy = kPolicy } = {}) {
+  const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme });
+  const page = await context.newPage();
+  const complaints = [];
+  page.on("console", (message) => {
+    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+  });
+  page.on("pageerror", (error) => complaints.push(String(error)));
+  context.on("request", (request) => {
+    if (!request.url().startsWith(pageUrl)) complaints.push(`request to ${request.url()}`);
+  });
+  await context.route("**/*", async (route) => {
+    const response = await route.fetch();
+    const headers = { ...response.headers(), "content-security-policy": policy };
+    await route.fulfill({ response, headers });
+  });
+  return { page, complaints };
+}
+
+/** Opens the page and waits for its first translation. */
+export async function open(page) {
+  await page.goto(pageUrl);
+  await page.locator("#map-picture").waitFor({ timeout: 60_000 });
+}
+
+/** Chooses a radio button the way a pointer does. */
+export async function choose(page, name, value) {
+  await page.locator(`label:has(#${name}-${value})`).click();
+  await page.locator(`#${name}-${value}:checked`).waitFor({ state: "attached" });
+}
+
+/** The colour of a pixel of the map's canvas: [red, green, blue, alpha], at a share of its width and height. */
+export function mapPixel(page, across, down) {
+  return page.evaluate(
+    ([x, y]) => {
+      const canvas = document.querySelector("#map-picture canvas");
+      const at = [Math.floor(canvas.width * x), Math.floor(canvas.height * y)];
+      return [...canvas.getContext("2d").getImageData(...at, 1, 1).data];
+    },
+    [across, down],
+  );
+}
