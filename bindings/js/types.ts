@@ -5,7 +5,11 @@
 export type AttentionKind = "encoder_self" | "decoder_self" | "cross";
 
 /** Where a model comes from: a folder's URL, a folder's path (Node), files, or bytes by file name. */
-export type Source = string | URL | readonly File[] | Readonly<Record<string, ArrayBuffer | Uint8Array>>;
+export type Source =
+  | string
+  | URL
+  | readonly File[]
+  | Readonly<Record<string, ArrayBuffer | Uint8Array>>;
 
 /** Bytes received so far; `total` stays the same from the first call on and `loaded` never falls. */
 export interface Progress {

@@ -1,7 +1,6 @@
-// Everything JavaScript sees of the core: conversions to plain values, then the table. What can
-// fail gives its value or { code, where, message }. Bytes and ids come in through buffers of this
-// heap, whose views die when it grows; arrays go out as copies. Only this file includes
-// Emscripten's headers.
+// Everything JavaScript sees of the core: conversions, then the table. What can fail gives its
+// value or { code, where, message }. Bytes and ids come in through buffers of this heap, whose
+// views die when it grows; arrays go out as copies. Only this file includes Emscripten's headers.
 #include <emscripten/bind.h>
 #include <emscripten/val.h>
 

@@ -1,0 +1,221 @@
+// The WebAssembly module: how it comes to be, its raw interface (bindings/wasm/embind.cpp), and failures as exceptions.
+
+import { type Failure, RelataError, wordsOf } from "./errors.js";
+import createModule from "./wasm/relata.js";
+
+/** An object of the module's heap; it lives until it is deleted. */
+export interface Handle {
+  delete(): void;
+}
+
+/** A buffer in the module's heap. A view dies when the heap grows: ask anew, never keep one. */
+export interface RawBuffer<View> extends Handle {
+  view(): View;
+}
+
+export interface RawTensor {
+  readonly name: string;
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+export interface RawLoader extends Handle {
+  tensors(): readonly RawTensor[];
+  next(): RawTensor | null;
+  accept(bytes: RawBuffer<Uint8Array>): null | Failure;
+  finish(): RawModel | Failure;
+}
+
+export interface RawRelation {
+  readonly index: number;
+  readonly effect: number;
+  readonly keys: boolean;
+  readonly values: boolean;
+  readonly numRelations: number;
+  readonly firstDistance: number;
+  readonly ids: Int32Array;
+}
+
+export interface RawDescription {
+  readonly modelType: string;
+  readonly vocabSize: number;
+  readonly dModel: number;
+  readonly dFf: number;
+  readonly numHeads: number;
+  readonly headDim: number;
+  readonly numEncoderLayers: number;
+  readonly numDecoderLayers: number;
+  readonly encoderRelation: RawRelation;
+  readonly decoderRelation: RawRelation;
+  readonly weightBytes: number;
+  readonly decoderStartTokenId: number;
+  readonly eosTokenIds: Int32Array;
+}
+
+/** Rows of `rowLength` values; only the first columns were reached in decoder kinds. */
+export interface RawHead {
+  readonly kind: number;
+  readonly layer: number;
+  readonly head: number;
+  readonly numQueries: number;
+  readonly rowLength: number;
+  readonly weights: Float32Array;
+  readonly contentScores: Float32Array;
+  readonly relationScores: Float32Array;
+}
+
+export interface RawTrace {
+  readonly kinds: readonly number[];
+  readonly layers: readonly number[];
+  readonly heads: readonly number[];
+}
+
+export type RawInts = RawBuffer<Int32Array>;
+
+export interface RawModel extends Handle {
+  describe(): RawDescription;
+  teacherForce(
+    source: RawInts,
+    target: RawInts,
+    labels: RawInts,
+    trace: RawTrace,
+  ): { logProbabilities: Float32Array; trace: readonly RawHead[] } | Failure;
+}
+
+export interface RawSession extends Handle {
+  step(): { tokenId: number; logProbability: number } | Failure;
+  /** 0 none, 1 eos, 2 length. */
+  finishReason(): number;
+  encoderRuns(): number;
+  trace(): readonly RawHead[];
+}
+
+export interface RawModule {
+  Bytes: { allocate(count: number): RawBuffer<Uint8Array> | Failure };
+  Ints: { allocate(count: number): RawInts | Failure };
+  headerSize(prefix: RawBuffer<Uint8Array>, fileSize: number): number | Failure;
+  ModelLoader: {
+    open(
+      config: Uint8Array,
+      generationConfig: Uint8Array,
+      header: RawBuffer<Uint8Array>,
+      fileSize: number,
+    ): RawLoader | Failure;
+  };
+  Session: {
+    start(
+      model: RawModel,
+      source: RawInts,
+      labels: RawInts,
+      maxNewTokens: number,
+      trace: RawTrace,
+    ): RawSession | Failure;
+  };
+}
+
+/** What Emscripten's factory takes: the module is instantiated by us. */
+export interface ModuleOptions {
+  instantiateWasm(
+    imports: WebAssembly.Imports,
+    done: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
+  ): object;
+}
+
+/** (module (func (result v128) (i8x16.splat (i32.const 0)))): valid where there is SIMD. */
+const kSimdModule = new Uint8Array([
+  ...[0x00, 0x61, 0x73, 0x6d, 0x01, 0x00, 0x00, 0x00, 0x01, 0x05, 0x01, 0x60, 0x00, 0x01, 0x7b],
+  ...[0x03, 0x02, 0x01, 0x00, 0x0a, 0x08, 0x01, 0x06, 0x00, 0x41, 0x00, 0xfd, 0x0f, 0x0b],
+]);
+
+function unavailable(where: string, message: string, cause?: unknown): RelataError {
+  return new RelataError("wasm_unavailable", where, message, cause);
+}
+
+/** Compiles the core, after a look at what the machine can do. Error: wasm_unavailable. */
+export async function compileCore(
+  wasm: WebAssembly.Module | ArrayBuffer | Uint8Array,
+): Promise<WebAssembly.Module> {
+  if (typeof WebAssembly === "undefined") {
+    throw unavailable(
+      "WebAssembly",
+      "WebAssembly is missing or switched off here: Relata cannot run without it",
+    );
+  }
+  if (!WebAssembly.validate(kSimdModule)) {
+    throw unavailable(
+      "WebAssembly SIMD",
+      "WebAssembly SIMD is missing here: update to Chrome 91, Firefox 89, Safari 16.4, Node 20 or newer",
+    );
+  }
+  if (wasm instanceof WebAssembly.Module) return wasm;
+  try {
+    return await WebAssembly.compile(wasm as BufferSource);
+  } catch (error) {
+    throw unavailable(
+      "relata.wasm",
+      `relata.wasm cannot be compiled (${wordsOf(error)}); under a Content-Security-Policy, script-src needs 'wasm-unsafe-eval'`,
+      error,
+    );
+  }
+}
+
+/** One instance of the module, hence one heap: all of it goes when nobody holds the instance any more. */
+export class Core {
+  readonly #raw: RawModule;
+  #broken: RelataError | undefined;
+
+  private constructor(raw: RawModule) {
+    this.#raw = raw;
+  }
+
+  static async instantiate(module: WebAssembly.Module): Promise<Core> {
+    const raw = await new Promise<RawModule>((resolve, reject) => {
+      const instantiateWasm: ModuleOptions["instantiateWasm"] = (imports, done) => {
+        WebAssembly.instantiate(module, imports).then((instance) => done(instance, module), reject);
+        return {};
+      };
+      createModule({ instantiateWasm }).then(resolve, reject);
+    }).catch((error: unknown) => {
+      throw unavailable("relata.wasm", `relata.wasm cannot be started: ${wordsOf(error)}`, error);
+    });
+    return new Core(raw);
+  }
+
+  /** One call of the module. Its failures are thrown; after a trap every later call throws the same. */
+  run<T>(call: (raw: RawModule) => T): Exclude<T, Failure> {
+    if (this.#broken !== undefined) throw this.#broken;
+    let result: T;
+    try {
+      result = call(this.#raw);
+    } catch (error) {
+      if (error instanceof RelataError) throw error;
+      this.#broken = new RelataError(
+        "internal",
+        "core",
+        `the core stopped unexpectedly (${wordsOf(error)}): load the model again`,
+        error,
+      );
+      throw this.#broken;
+    }
+    if (isFailure(result)) throw RelataError.at(result);
+    return result as Exclude<T, Failure>;
+  }
+
+  /** A buffer of `count` bytes; the caller deletes it. Error: out_of_memory. */
+  bytes(count: number): RawBuffer<Uint8Array> {
+    return this.run((raw) => raw.Bytes.allocate(count));
+  }
+
+  /** A copy of integers; the caller deletes it. Error: out_of_memory. */
+  ints(values: ArrayLike<number>): RawInts {
+    const ints = this.run((raw) => raw.Ints.allocate(values.length));
+    ints.view().set(values);
+    return ints;
+  }
+}
+
+function isFailure(value: unknown): value is Failure {
+  return typeof value === "object" && value !== null && "code" in value && "where" in value;
+}

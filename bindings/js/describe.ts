@@ -1,0 +1,80 @@
+// The core's plain values in the words of the contract. Names stand in the order of the core's enumerations.
+
+import type { RawDescription, RawHead, RawRelation, RawTensor } from "./core.js";
+import type { AttentionKind, AttentionTrace, ModelInfo, RelationInfo, Token } from "./types.js";
+
+export const kKindNames: readonly AttentionKind[] = ["encoder_self", "decoder_self", "cross"];
+const kIndexNames: readonly RelationInfo["index"][] = [
+  "none",
+  "clipped_distance",
+  "bucketed_distance",
+  "labels",
+];
+const kEffectNames: readonly RelationInfo["effect"][] = ["none", "vectors", "bias", "fixed_slope"];
+
+function nameOf<Name extends string>(names: readonly Name[], index: number): Name {
+  const name = names[index];
+  if (name === undefined) throw new RangeError(`no name ${index} among ${names.join(", ")}`);
+  return name;
+}
+
+function describeRelation(raw: RawRelation): RelationInfo {
+  return {
+    ...raw,
+    index: nameOf(kIndexNames, raw.index),
+    effect: nameOf(kEffectNames, raw.effect),
+  };
+}
+
+export function describeModel(raw: RawDescription, tensors: readonly RawTensor[]): ModelInfo {
+  const {
+    encoderRelation,
+    decoderRelation,
+    decoderStartTokenId: _start,
+    eosTokenIds: _eos,
+    ...sizes
+  } = raw;
+  return {
+    ...sizes,
+    relation: {
+      encoder_self: describeRelation(encoderRelation),
+      decoder_self: describeRelation(decoderRelation),
+    },
+    tensors: tensors.map(({ name, dtype, shape, bytes }) => ({ name, dtype, shape, bytes })),
+  };
+}
+
+/** The first `columns` of each row. */
+function firstColumns(rows: Float32Array, rowLength: number, columns: number): Float32Array {
+  if (columns === rowLength) return rows;
+  const count = rows.length / rowLength;
+  const cut = new Float32Array(count * columns);
+  for (let i = 0; i < count; i++) {
+    cut.set(rows.subarray(i * rowLength, i * rowLength + columns), i * columns);
+  }
+  return cut;
+}
+
+/** source: the encoder's tokens; input: the decoder's. */
+export function traceOfHeads(
+  heads: readonly RawHead[],
+  source: readonly Token[],
+  input: readonly Token[],
+): AttentionTrace[] {
+  return heads.map((raw) => {
+    const kind = nameOf(kKindNames, raw.kind);
+    const queryTokens = (kind === "encoder_self" ? source : input).slice(0, raw.numQueries);
+    const keyTokens = kind === "decoder_self" ? queryTokens : source;
+    const cut = (rows: Float32Array) => firstColumns(rows, raw.rowLength, keyTokens.length);
+    return {
+      kind,
+      layer: raw.layer,
+      head: raw.head,
+      queryTokens,
+      keyTokens,
+      weights: cut(raw.weights),
+      contentScores: cut(raw.contentScores),
+      relationScores: raw.relationScores.length === 0 ? null : cut(raw.relationScores),
+    };
+  });
+}

@@ -1,0 +1,5 @@
+// The package's entry for browsers and everything else that has fetch.
+
+export { RelataError } from "./errors.js";
+export { Model } from "./model.js";
+export type * from "./types.js";

@@ -1,0 +1,79 @@
+// The package's entry for Node: the same, and a source may be a folder's path.
+
+import { open, readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
+import { RelataError, wordsOf } from "./errors.js";
+import { Model as BrowserModel, loadBackend, type Platform } from "./model.js";
+import { type Folder, fetchFolder, rangedFile } from "./source.js";
+import type { LoadOptions, Source } from "./types.js";
+import { wasmBytes } from "./wasm-bytes.js";
+
+export { RelataError } from "./errors.js";
+export type * from "./types.js";
+
+/** A scheme of two letters or more: C:\models is a path. */
+const kAddress = /^[a-z][a-z0-9+.-]+:/i;
+
+function pathFolder(address: URL): Folder {
+  const folder = fileURLToPath(address);
+  return {
+    place: (file) => resolve(folder, file),
+    async open(file, signal) {
+      const place = resolve(folder, file);
+      const unreadable = (error: unknown) =>
+        new RelataError(
+          "file_missing",
+          place,
+          `${place} cannot be opened: ${wordsOf(error)}`,
+          error,
+        );
+      const handle = await open(place).catch((error: unknown) => {
+        if (isMissing(error)) return null;
+        throw unreadable(error);
+      });
+      if (handle === null) return null;
+      const { size } = await handle.stat();
+      const range = async (offset: number, length: number) => {
+        const bytes = new Uint8Array(length);
+        const { bytesRead } = await handle.read(bytes, 0, length, offset);
+        return bytes.subarray(0, bytesRead);
+      };
+      return rangedFile(size, range, { place, signal, close: () => handle.close() });
+    },
+  };
+}
+
+function isMissing(error: unknown): boolean {
+  return (
+    error instanceof Error &&
+    "code" in error &&
+    (error.code === "ENOENT" || error.code === "ENOTDIR")
+  );
+}
+
+const node: Platform = {
+  resolve(place) {
+    if (place instanceof URL) return place;
+    return kAddress.test(place) ? new URL(place) : pathToFileURL(resolve(place));
+  },
+  folderAt: (address) =>
+    address.protocol === "file:" ? pathFolder(address) : fetchFolder(address),
+  async wasmBytes(address) {
+    if (address.protocol !== "file:") return wasmBytes(address);
+    return readFile(address).catch((error: unknown) => {
+      throw new RelataError(
+        "wasm_unavailable",
+        address.href,
+        `${address} cannot be read: ${wordsOf(error)}`,
+        error,
+      );
+    });
+  },
+};
+
+export class Model extends BrowserModel {
+  static override async load(source: Source, options: LoadOptions = {}): Promise<Model> {
+    return new Model(await loadBackend(source, options, node));
+  }
+}

@@ -1,0 +1,157 @@
+// Checks what callers pass, before anything runs. Unknown names are errors that say the nearest known one.
+
+import { RelataError } from "./errors.js";
+import type { Labels, TraceSelection } from "./protocol.js";
+import type { AttentionKind, ModelInfo } from "./types.js";
+
+const kKinds: readonly AttentionKind[] = ["encoder_self", "decoder_self", "cross"];
+const kMaxInt = 2 ** 31 - 1;
+
+function invalid(where: string, message: string): RelataError {
+  return new RelataError("option_invalid", where, `${where}: ${message}`);
+}
+
+/** How many letters to insert, delete or replace to get from `a` to `b` (Levenshtein 1966). */
+function editDistance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 1; i <= a.length; i++) {
+    const next = [i];
+    for (let j = 1; j <= b.length; j++) {
+      const replaced = (row[j - 1] ?? 0) + (a[i - 1] === b[j - 1] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j] ?? 0) + 1, (next[j - 1] ?? 0) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] ?? 0;
+}
+
+/** The known name nearest to `name`; case, underscores and dashes do not count. */
+export function nearest(name: string, known: readonly string[]): string {
+  const bare = (text: string) => text.toLowerCase().replace(/[_-]/g, "");
+  const distance = (candidate: string) => editDistance(bare(name), bare(candidate));
+  return known.reduce((best, next) => (distance(next) < distance(best) ? next : best));
+}
+
+/** `value` as an options object with known names only; undefined is the empty one. */
+export function optionsOf(
+  value: unknown,
+  known: readonly string[],
+  where = "",
+): Readonly<Record<string, unknown>> {
+  if (value === undefined) return {};
+  if (typeof value !== "object" || value === null || Array.isArray(value)) {
+    throw invalid(where || "options", `expected an object, got ${describe(value)}`);
+  }
+  for (const name of Object.keys(value)) {
+    if (known.includes(name)) continue;
+    const place = where === "" ? name : `${where}.${name}`;
+    throw invalid(
+      place,
+      `unknown option; the nearest is "${nearest(name, known)}" of ${known.join(", ")}`,
+    );
+  }
+  return value as Record<string, unknown>;
+}
+
+function describe(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  if (typeof value === "string") return JSON.stringify(value);
+  return typeof value === "object" || typeof value === "function" ? typeof value : String(value);
+}
+
+function integer(value: unknown, where: string, least: number, most: number): number {
+  if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= most)
+    return value;
+  throw invalid(where, `expected an integer from ${least} to ${most}, got ${describe(value)}`);
+}
+
+export function textOf(value: unknown, where: string): string {
+  if (typeof value === "string") return value;
+  throw new RelataError(
+    "input_invalid",
+    where,
+    `${where}: expected a string, got ${describe(value)}`,
+  );
+}
+
+export function signalOf(value: unknown): AbortSignal | undefined {
+  if (value === undefined) return undefined;
+  if (
+    typeof value === "object" &&
+    value !== null &&
+    "aborted" in value &&
+    "addEventListener" in value
+  ) {
+    return value as AbortSignal;
+  }
+  throw invalid("signal", `expected an AbortSignal, got ${describe(value)}`);
+}
+
+/** 0, the model's own, where it is not given. */
+export function maxNewTokensOf(value: unknown): number {
+  return value === undefined ? 0 : integer(value, "maxNewTokens", 1, kMaxInt);
+}
+
+export function booleanOf(value: unknown, where: string): boolean | undefined {
+  if (value === undefined || typeof value === "boolean") return value;
+  throw invalid(where, `expected true or false, got ${describe(value)}`);
+}
+
+export function functionOf<T>(value: unknown, where: string): T | undefined {
+  if (value === undefined || typeof value === "function") return value as T | undefined;
+  throw invalid(where, `expected a function, got ${describe(value)}`);
+}
+
+function listOf(value: unknown, where: string): readonly unknown[] {
+  if (!Array.isArray(value)) throw invalid(where, `expected an array, got ${describe(value)}`);
+  if (value.length === 0) throw invalid(where, "is empty: leave it out to ask for all");
+  return value;
+}
+
+function kindOf(value: unknown, where: string): AttentionKind {
+  const kind = kKinds.find((known) => known === value);
+  if (kind !== undefined) return kind;
+  const hint =
+    typeof value === "string" ? `the nearest is "${nearest(value, kKinds)}" of ` : "expected ";
+  throw invalid(where, `${describe(value)} is no kind of attention; ${hint}${kKinds.join(", ")}`);
+}
+
+/** Checked against the model: a layer has to exist in one of the asked kinds at least. */
+export function traceOf(value: unknown, info: ModelInfo): TraceSelection | null {
+  if (value === undefined) return null;
+  const { kinds, layers, heads } = optionsOf(value, ["kinds", "layers", "heads"], "trace");
+  const asked = listOf(kinds, "trace.kinds").map((kind, i) => kindOf(kind, `trace.kinds[${i}]`));
+  const depths = asked.map((kind) =>
+    kind === "encoder_self" ? info.numEncoderLayers : info.numDecoderLayers,
+  );
+  const indices = (list: unknown, where: string, count: number) => {
+    if (list === undefined) return [];
+    return [
+      ...new Set(
+        listOf(list, where).map((index, i) => integer(index, `${where}[${i}]`, 0, count - 1)),
+      ),
+    ];
+  };
+  return {
+    kinds: [...new Set(asked)],
+    layers: indices(layers, "trace.layers", Math.max(...depths)),
+    heads: indices(heads, "trace.heads", info.numHeads),
+  };
+}
+
+/** The labels of a relation option, as integers; their number and range are checked against the source. */
+export function labelsOf(value: unknown): Labels {
+  if (value === undefined) return null;
+  const { labels } = optionsOf(value, ["labels"], "relation");
+  if (labels instanceof Int32Array) return labels.slice();
+  if (!Array.isArray(labels)) {
+    throw invalid(
+      "relation.labels",
+      `expected an Int32Array or an array of integers, got ${describe(labels)}`,
+    );
+  }
+  return Int32Array.from(labels, (label, i) =>
+    integer(label, `relation.labels[${i}]`, -kMaxInt, kMaxInt),
+  );
+}

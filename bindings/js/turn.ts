@@ -1,0 +1,23 @@
+// Long work pauses between its steps, so that timers, messages and an abort get their turn.
+
+type Immediate = (callback: () => void) => void;
+
+/** Resolves after everything already waiting in the event loop had its turn. */
+export function turn(): Promise<void> {
+  const { setImmediate } = globalThis as { setImmediate?: Immediate };
+  if (setImmediate !== undefined) return new Promise(setImmediate);
+  // Browsers hold back nested timeouts for 4 ms, messages not.
+  return new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = () => {
+      port1.close();
+      resolve();
+    };
+    port2.postMessage(null);
+  });
+}
+
+/** Throws the signal's reason once it is aborted. */
+export function checkSignal(signal: AbortSignal | undefined): void {
+  if (signal?.aborted) throw signal.reason;
+}

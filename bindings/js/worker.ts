@@ -1,0 +1,82 @@
+// The worker's side: hosts one engine and answers messages. Calls run side by side; a step is posted as it comes.
+
+import { Core, compileCore } from "./core.js";
+import { Engine } from "./engine.js";
+import { RelataError } from "./errors.js";
+import type { CallRequest, Method, Reply, Request, Results } from "./protocol.js";
+import { fetchFolder, folderOf } from "./source.js";
+import { wasmBytes } from "./wasm-bytes.js";
+
+/** What this file uses of a worker's global scope. */
+interface Scope {
+  postMessage(message: Reply, transfer: Transferable[]): void;
+  onmessage: ((event: MessageEvent<Request>) => void) | null;
+}
+const scope = globalThis as unknown as Scope;
+const running = new Map<number, AbortController>();
+let engine: Engine | undefined;
+
+function post(reply: Reply, transfer: Transferable[] = []): void {
+  scope.postMessage(reply, transfer);
+}
+
+function postFailure(id: number, error: unknown): void {
+  const { code, where, message } = RelataError.from(error);
+  post({ type: "failed", id, failure: { code, where, message } });
+}
+
+async function load({ source, wasm }: Extract<Request, { type: "load" }>): Promise<void> {
+  const module = await compileCore(
+    wasm === null || typeof wasm === "string" ? await wasmBytes(wasm) : wasm,
+  );
+  const folder =
+    typeof source === "string" || source instanceof URL
+      ? fetchFolder(new URL(source))
+      : folderOf(source);
+  const onProgress = (progress: Extract<Reply, { type: "progress" }>["progress"]) =>
+    post({ type: "progress", progress });
+  engine = await Engine.load(await Core.instantiate(module), folder, { onProgress });
+  post({ type: "loaded", info: engine.info });
+}
+
+/** The arrays of a result go over without a copy: nobody here keeps them. */
+function buffersOf(result: Results[Method]): Transferable[] {
+  if (!("trace" in result)) return [];
+  const arrays = result.trace.flatMap((head) => [
+    head.weights,
+    head.contentScores,
+    head.relationScores ?? [],
+  ]);
+  return arrays.flatMap((array) =>
+    array instanceof Float32Array ? [array.buffer as ArrayBuffer] : [],
+  );
+}
+
+async function call<M extends Method>({ id, method, args }: CallRequest<M>): Promise<void> {
+  const controller = new AbortController();
+  running.set(id, controller);
+  try {
+    if (engine === undefined)
+      throw new RelataError("internal", "worker", "a call came before the model");
+    const steps = engine.call(method, args, controller.signal);
+    for (;;) {
+      const { done, value } = await steps.next();
+      if (done) {
+        post({ type: "done", id, result: value }, buffersOf(value));
+        return;
+      }
+      post({ type: "step", id, step: value });
+    }
+  } catch (error) {
+    // Whoever cancelled no longer listens.
+    if (!controller.signal.aborted) postFailure(id, error);
+  } finally {
+    running.delete(id);
+  }
+}
+
+scope.onmessage = ({ data: request }) => {
+  if (request.type === "load") load(request).catch((error: unknown) => postFailure(0, error));
+  else if (request.type === "call") void call(request);
+  else running.get(request.id)?.abort();
+};
