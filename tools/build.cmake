@@ -42,6 +42,12 @@ function(relata_build)
   relata_room(${arg_NAME} model ${arg_NAME}_relation)
   relata_room(${arg_NAME} formats ${arg_NAME}_model relata_json)
   relata_room(${arg_NAME} generate ${arg_NAME}_model)
+  if(EMSCRIPTEN)
+    # The time goes into kernels and relations; the rest is better small.
+    target_compile_options(${arg_NAME}_model PRIVATE -Os)
+    target_compile_options(${arg_NAME}_generate PRIVATE -Os)
+    target_compile_options(${arg_NAME}_formats PRIVATE -Oz)
+  endif()
   set(rooms ${arg_NAME}_formats ${arg_NAME}_generate)
 
   file(GLOB tests CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/tests/core/*.cpp")
@@ -76,7 +82,7 @@ function(relata_build)
     add_executable(${arg_NAME} ${bindings})
     target_link_libraries(${arg_NAME} PRIVATE ${rooms})
     # Without run-time type information Embind names types itself.
-    target_compile_options(${arg_NAME} PRIVATE -fno-exceptions -fno-rtti -DEMSCRIPTEN_HAS_UNBOUND_TYPE_NAMES=0)
+    target_compile_options(${arg_NAME} PRIVATE -Oz -fno-exceptions -fno-rtti -DEMSCRIPTEN_HAS_UNBOUND_TYPE_NAMES=0)
     target_link_options(
       ${arg_NAME}
       PRIVATE

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "src/kernels/exponential.hpp"
 #include "src/kernels/kernels.hpp"
 #include "src/kernels/simd.hpp"
 
@@ -31,7 +32,8 @@ void activate(Activation activation, float* values, int count) {
       return;
     }
     case Activation::silu:
-      simd::transform<Arch>(values, count, [&](auto x) { return x / (one + xsimd::exp(-x)); });
+      simd::transform<Arch>(values, count,
+                            [&](auto x) { return x / (one + exponential<Arch>(-x)); });
       return;
   }
 }

@@ -1,6 +1,8 @@
 // The kernels for the vector width of this build. The variant of the build is the dispatch.
 #include "src/kernels/kernels.hpp"
 
+#include <algorithm>
+
 #include "src/kernels/activation.hpp"
 #include "src/kernels/elementwise.hpp"
 #include "src/kernels/matmul.hpp"
@@ -50,8 +52,14 @@ float sum_range(const float* values, int first, int last) {
 }
 
 float sum_lanes(const float* lanes) {
-  return ((lanes[0] + lanes[1]) + (lanes[2] + lanes[3])) +
-         ((lanes[4] + lanes[5]) + (lanes[6] + lanes[7]));
+  float halves[kLanes];
+  std::copy_n(lanes, kLanes, halves);
+  for (int width = kLanes / 2; width > 0; width /= 2) {
+    for (int i = 0; i < width; ++i) {
+      halves[i] += halves[i + width];
+    }
+  }
+  return halves[0];
 }
 
 void softmax(float* values, int count) { softmax<Arch>(values, count); }

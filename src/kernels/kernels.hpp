@@ -39,7 +39,8 @@ class PackedMatrix {
   int depth() const { return depth_; }
   std::uint64_t bytes() const { return buffer_.size() * sizeof(float); }
   PackedView view() const { return view(cols_, depth_); }
-  /// The first `cols` columns, using the first `depth` values of each.
+  /// The first `cols` columns (up to cols() rounded up to a panel: the rest are zeros), using the
+  /// first `depth` values of each.
   PackedView view(int cols, int depth) const;
   /// Column `col` = values[0 .. depth): appends a key, or loads one row of a Linear weight.
   void set_column(int col, const float* values);
@@ -79,7 +80,7 @@ void multiply(float* target, const float* source, int count);
 void add_slope(float* target, float slope, int first, int count);
 /// Sum of values[first .. last): kLanes partial sums by index mod kLanes, then reduced in fixed
 /// order by `sum_lanes`, so that a scattered sum in the same order gives the same bits.
-inline constexpr int kLanes = 8;
+inline constexpr int kLanes = 16;
 float sum_range(const float* values, int first, int last);
 /// Reduces kLanes partial sums in the fixed order of sum_range.
 float sum_lanes(const float* lanes);

@@ -11,41 +11,21 @@ namespace relata::kernels {
 
 enum class Start { zero, bias, output };  // what the sums start from
 
-/// Rows rows of input times one panel. bias and output point at the panel's first column; `cols` <=
-/// kPanelWidth.
+/// Rows rows of input times one whole panel. bias and output point at the panel's first column.
 template <class Arch, int Rows, Start start>
 void matmul_tile(const float* input, int input_stride, const float* panel, int depth,
-                 const float* bias, float* output, int output_stride, int cols) {
+                 const float* bias, float* output, int output_stride) {
   constexpr int kVectors = kPanelWidth / simd::kWidth<Arch>;
   using Floats = simd::Floats<Arch>;
-  float edge[Rows * kPanelWidth] =
-      {};  // stands in for the output where the panel is only partly used
-  const bool whole = cols == kPanelWidth;
-  float* target = output;
-  int target_stride = output_stride;
-  if (!whole) {
-    target = edge;
-    target_stride = kPanelWidth;
-    for (int r = 0; r < Rows; ++r) {
-      for (int c = 0; c < cols; ++c) {
-        if constexpr (start == Start::bias) {
-          edge[r * kPanelWidth + c] = bias[c];
-        } else if constexpr (start == Start::output) {
-          edge[r * kPanelWidth + c] = output[static_cast<std::ptrdiff_t>(r) * output_stride + c];
-        }
-      }
-    }
-  }
   Floats sums[Rows][kVectors];
   for (int r = 0; r < Rows; ++r) {
     for (int v = 0; v < kVectors; ++v) {
-      const float* row = target + static_cast<std::ptrdiff_t>(r) * target_stride;
-      if (start == Start::output || (start == Start::bias && !whole)) {
-        sums[r][v] = simd::load<Arch>(row + v * simd::kWidth<Arch>);
-      } else if (start == Start::bias) {
-        sums[r][v] = simd::load<Arch>(bias + v * simd::kWidth<Arch>);
-      } else {
+      if constexpr (start == Start::zero) {
         sums[r][v] = Floats(0.0F);
+      } else {
+        const float* from =
+            start == Start::bias ? bias : output + static_cast<std::ptrdiff_t>(r) * output_stride;
+        sums[r][v] = simd::load<Arch>(from + v * simd::kWidth<Arch>);
       }
     }
   }
@@ -64,16 +44,28 @@ void matmul_tile(const float* input, int input_stride, const float* panel, int d
   }
   for (int r = 0; r < Rows; ++r) {
     for (int v = 0; v < kVectors; ++v) {
-      sums[r][v].store_unaligned(target + static_cast<std::ptrdiff_t>(r) * target_stride +
+      sums[r][v].store_unaligned(output + static_cast<std::ptrdiff_t>(r) * output_stride +
                                  v * simd::kWidth<Arch>);
     }
   }
-  if (!whole) {
-    for (int r = 0; r < Rows; ++r) {
-      for (int c = 0; c < cols; ++c) {
-        output[static_cast<std::ptrdiff_t>(r) * output_stride + c] = edge[r * kPanelWidth + c];
-      }
+}
+
+/// One row times a panel of which only the first `cols` columns exist outside.
+template <class Arch, Start start>
+void matmul_edge(const float* input, const float* panel, int depth, const float* bias,
+                 float* output, int cols) {
+  float edge[kPanelWidth];
+  for (int c = 0; c < kPanelWidth; ++c) {
+    if constexpr (start == Start::zero) {
+      edge[c] = 0;
+    } else {
+      edge[c] = c < cols ? (start == Start::bias ? bias : output)[c] : 0;
     }
+  }
+  matmul_tile<Arch, 1, start == Start::zero ? Start::zero : Start::output>(input, 0, panel, depth,
+                                                                           nullptr, edge, 0);
+  for (int c = 0; c < cols; ++c) {
+    output[c] = edge[c];
   }
 }
 
@@ -84,18 +76,23 @@ void matmul(MatrixView<const float> input, const PackedView& weight, const float
   // Rows times vectors per panel is the number of running sums: as many as 16 registers hold beside
   // the operands.
   constexpr int kRows = simd::kWidth<Arch> >= 8 ? 4 : 2;
-  for (int first = 0; first < weight.cols; first += kPanelWidth) {
-    const int cols = weight.cols - first < kPanelWidth ? weight.cols - first : kPanelWidth;
-    const float* panel = weight.data + (first / kPanelWidth) * weight.panel_stride;
+  const float* panel = weight.data;
+  for (int first = 0; first < weight.cols; first += kPanelWidth, panel += weight.panel_stride) {
     const float* panel_bias = start == Start::bias ? bias + first : nullptr;
     int i = 0;
+    if (weight.cols - first < kPanelWidth) {
+      for (; i < input.rows; ++i) {
+        matmul_edge<Arch, start>(input.row(i), panel, weight.depth, panel_bias,
+                                 output.row(i) + first, weight.cols - first);
+      }
+    }
     for (; i + kRows <= input.rows; i += kRows) {
       matmul_tile<Arch, kRows, start>(input.row(i), input.stride, panel, weight.depth, panel_bias,
-                                      output.row(i) + first, output.stride, cols);
+                                      output.row(i) + first, output.stride);
     }
     for (; i < input.rows; ++i) {
       matmul_tile<Arch, 1, start>(input.row(i), input.stride, panel, weight.depth, panel_bias,
-                                  output.row(i) + first, output.stride, cols);
+                                  output.row(i) + first, output.stride);
     }
   }
 }

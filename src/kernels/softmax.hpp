@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "src/kernels/exponential.hpp"
 #include "src/kernels/simd.hpp"
 
 namespace relata::kernels {
@@ -24,10 +25,21 @@ void softmax(float* values, int count) {
     return;
   }
   const simd::Floats<Arch> shift(largest);
-  simd::transform<Arch>(values, count, [&shift](auto value) { return xsimd::exp(value - shift); });
-  const float sum = xsimd::reduce_add(simd::accumulate<Arch>(
-      values, count, 0, 0, [](auto partial, auto value) { return partial + value; }));
-  const simd::Floats<Arch> factor(1 / sum);
+  simd::Floats<Arch> sums(0.0F);
+  int i = 0;
+  for (; i + simd::kWidth<Arch> <= count; i += simd::kWidth<Arch>) {
+    const auto weights = exponential<Arch>(simd::load<Arch>(values + i) - shift);
+    weights.store_unaligned(values + i);
+    sums += weights;
+  }
+  if (i < count) {
+    // Lanes past the end are exp(-inf) = 0.
+    const auto weights =
+        exponential<Arch>(simd::load_tail<Arch>(values + i, count - i, kMinusInfinity) - shift);
+    simd::store_tail<Arch>(values + i, weights, count - i);
+    sums += weights;
+  }
+  const simd::Floats<Arch> factor(1 / xsimd::reduce_add(sums));
   simd::transform<Arch>(values, count, [&factor](auto value) { return value * factor; });
 }
 
@@ -41,7 +53,7 @@ float log_sum_exp(const float* values, int count) {
   // Lanes past the end are exp(-inf) = 0.
   const auto sums = simd::accumulate<Arch>(
       values, count, 0, kMinusInfinity,
-      [&shift](auto partial, auto value) { return partial + xsimd::exp(value - shift); });
+      [&shift](auto partial, auto value) { return partial + exponential<Arch>(value - shift); });
   return largest + std::log(xsimd::reduce_add(sums));
 }
 

@@ -31,8 +31,11 @@ void attend_tile(int head, const Relation* relation, const RelationTile& tile,
   const auto& keys = memory.keys[static_cast<std::size_t>(head)];
   const auto& values = memory.values[static_cast<std::size_t>(head)];
   const int visible = tile.visible_keys(queries.rows - 1);
+  // Whole panels of keys: what lies past the visible ones is computed and never read.
+  const int key_columns = kernels::round_up_to_panel(visible);
+  kernels::matmul(queries, keys.view(key_columns, keys.depth()), nullptr,
+                  workspace.scores.view().slice_rows(0, queries.rows).slice_cols(0, key_columns));
   const auto scores = workspace.scores.view().slice_rows(0, queries.rows).slice_cols(0, visible);
-  kernels::matmul(queries, keys.view(visible, keys.depth()), nullptr, scores);
   if (trace != nullptr) {
     record(scores, tile, trace->num_queries, trace->content_scores);
     if (relation != nullptr) {
@@ -61,6 +64,30 @@ void attend_tile(int head, const Relation* relation, const RelationTile& tile,
 
 }  // namespace
 
+void attend(const Config& config, const AttentionPlace& place, MatrixView<const float> queries,
+            const KeyValues& memory, Workspace& workspace, AttentionTrace* trace,
+            MatrixView<float> context) {
+  for (int head = 0; head < config.num_heads; ++head) {
+    const int offset = head * config.head_dim;
+    HeadTrace* head_trace = trace != nullptr ? trace->find(place.kind, place.layer, head) : nullptr;
+    for (int first = 0; first < queries.rows; first += kQueryTile) {
+      const int rows = std::min(kQueryTile, queries.rows - first);
+      RelationTile tile;
+      tile.first_query = place.first_query + first;
+      tile.num_keys = memory.length;
+      tile.causal = place.kind == AttentionKind::decoder_self;
+      if (place.labels.data != nullptr) {
+        tile.labels = place.labels.slice_rows(first, rows);
+      }
+      const auto of_head = [&](auto all_heads) {
+        return all_heads.slice_rows(first, rows).slice_cols(offset, config.head_dim);
+      };
+      attend_tile(head, place.relation, tile, of_head(queries), memory, workspace, head_trace,
+                  of_head(context));
+    }
+  }
+}
+
 void attention(const Config& config, const AttentionWeights& weights, const AttentionPlace& place,
                MatrixView<const float> input, const KeyValues& memory, Workspace& workspace,
                AttentionTrace* trace, MatrixView<float> output) {
@@ -70,24 +97,7 @@ void attention(const Config& config, const AttentionWeights& weights, const Atte
   for (int i = 0; i < queries.rows; ++i) {
     kernels::scale(queries.row(i), config.attention_scale, queries.cols);
   }
-  for (int head = 0; head < config.num_heads; ++head) {
-    const int offset = head * config.head_dim;
-    HeadTrace* head_trace = trace != nullptr ? trace->find(place.kind, place.layer, head) : nullptr;
-    for (int first = 0; first < input.rows; first += kQueryTile) {
-      const int rows = std::min(kQueryTile, input.rows - first);
-      RelationTile tile;
-      tile.first_query = place.first_query + first;
-      tile.num_keys = memory.length;
-      tile.causal = place.kind == AttentionKind::decoder_self;
-      if (place.labels.data != nullptr) {
-        tile.labels = place.labels.slice_rows(first, rows);
-      }
-      attend_tile(head, place.relation, tile,
-                  queries.slice_rows(first, rows).slice_cols(offset, config.head_dim), memory,
-                  workspace, head_trace,
-                  context.slice_rows(first, rows).slice_cols(offset, config.head_dim));
-    }
-  }
+  attend(config, place, queries, memory, workspace, trace, context);
   apply(weights.output, context, output);
 }
 

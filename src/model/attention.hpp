@@ -25,6 +25,13 @@ void attention(const Config& config, const AttentionWeights& weights, const Atte
                MatrixView<const float> input, const KeyValues& memory, Workspace& workspace,
                AttentionTrace* trace, MatrixView<float> output);
 
+/// The part of `attention` between its projections: scores, relation, softmax and context of every
+/// head. queries [n, num_heads * head_dim] already carry the attention's scale; context has the
+/// same shape.
+void attend(const Config& config, const AttentionPlace& place, MatrixView<const float> queries,
+            const KeyValues& memory, Workspace& workspace, AttentionTrace* trace,
+            MatrixView<float> context);
+
 /// Projects input [n, d_model] to keys and values and appends them to memory.
 void append_key_values(const AttentionWeights& weights, MatrixView<const float> input,
                        Workspace& workspace, KeyValues& memory);

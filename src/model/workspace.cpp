@@ -9,6 +9,7 @@ Result<Workspace> Workspace::allocate(const Config& config, const std::vector<Re
                                       int max_rows, int max_keys, bool with_trace) {
   constexpr const char* kWhere = "workspace";
   const int heads_width = config.num_heads * config.head_dim;
+  const int key_columns = kernels::round_up_to_panel(max_keys);
   const int tile_rows = std::min(kQueryTile, max_rows);
   Workspace workspace;
   RELATA_TRY_ASSIGN(workspace.normalised, Matrix::allocate(max_rows, config.d_model, kWhere));
@@ -21,9 +22,9 @@ Result<Workspace> Workspace::allocate(const Config& config, const std::vector<Re
   if (config.gated) {
     RELATA_TRY_ASSIGN(workspace.gate, Matrix::allocate(max_rows, config.d_ff, kWhere));
   }
-  RELATA_TRY_ASSIGN(workspace.scores, Matrix::allocate(tile_rows, max_keys, kWhere));
+  RELATA_TRY_ASSIGN(workspace.scores, Matrix::allocate(tile_rows, key_columns, kWhere));
   if (with_trace) {
-    RELATA_TRY_ASSIGN(workspace.relation_scores, Matrix::allocate(tile_rows, max_keys, kWhere));
+    RELATA_TRY_ASSIGN(workspace.relation_scores, Matrix::allocate(tile_rows, key_columns, kWhere));
   }
   // All layers of a stack have relations of one shape.
   if (!relations.empty()) {

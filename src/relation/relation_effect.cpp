@@ -130,8 +130,9 @@ Result<RelationScratch> Relation::make_scratch(int tile_rows) const {
     return scratch;
   }
   const int num_relations = index_.num_relations();
-  RELATA_TRY_ASSIGN(scratch.per_relation,
-                    Matrix::allocate(tile_rows, num_relations, "relation scratch"));
+  RELATA_TRY_ASSIGN(
+      scratch.per_relation,
+      Matrix::allocate(tile_rows, kernels::round_up_to_panel(num_relations), "relation scratch"));
   const auto entries = index_.by_distance()
                            ? index_.ids().size()
                            : static_cast<std::size_t>(num_relations) * kernels::kLanes;
@@ -184,7 +185,7 @@ void Relation::add_key_scores(int head, MatrixView<const float> queries, const R
                               RelationScratch& scratch, MatrixView<float> scores) const {
   const auto& table = keys_[config_.per_head ? static_cast<std::size_t>(head) : 0];
   auto query_dot_keys = scratch.per_relation.view().slice_rows(0, queries.rows);
-  kernels::matmul(queries, table.view(), nullptr, query_dot_keys);
+  kernels::matmul(queries, table.view(query_dot_keys.cols, table.depth()), nullptr, query_dot_keys);
   for (int i = 0; i < queries.rows; ++i) {
     const float* by_entry = query_dot_keys.row(i);
     if (index_.kind() == IndexKind::bucketed_distance) {
@@ -202,7 +203,8 @@ void Relation::add_context(int head, MatrixView<const float> weights, const Rela
   if (!has_values()) {
     return;
   }
-  auto sums = scratch.per_relation.view().slice_rows(0, weights.rows);
+  auto sums =
+      scratch.per_relation.view().slice_rows(0, weights.rows).slice_cols(0, index_.num_relations());
   for (int i = 0; i < weights.rows; ++i) {
     if (index_.by_distance()) {
       sum_by_distance(weights.row(i), tile.first_query + i, tile.visible_keys(i), sums.row(i));
@@ -220,13 +222,12 @@ void Relation::sum_by_distance(const float* weights, int position, int num_keys,
   int begin = 0;
   for (const RelationRun& run : index_.runs()) {
     const int end =
-        run.last_distance >= num_keys - 1 - position ? num_keys : position + run.last_distance + 1;
-    if (end == begin + 1) {
-      sums[run.id] += weights[begin];
-    } else if (end > begin) {
-      sums[run.id] += kernels::sum_range(weights, begin, end);
+        run.last_distance >= num_keys - position ? num_keys : position + run.last_distance + 1;
+    if (end <= begin) {
+      continue;
     }
-    begin = std::max(begin, end);
+    sums[run.id] = end == begin + 1 ? weights[begin] : kernels::sum_range(weights, begin, end);
+    begin = end;
   }
 }
 
