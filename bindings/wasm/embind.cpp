@@ -53,8 +53,8 @@ val checked(Result<T> result, Convert convert) {
   return result.ok() ? val(convert(result.value())) : failure(result.error());
 }
 template <class T>
-val owned(T* value) {  // JavaScript has to delete() it
-  return val(value, emscripten::return_value_policy::take_ownership());
+val owned(const T* value) {  // JavaScript deletes it; Embind takes no handle of a const object
+  return val(const_cast<T*>(value), emscripten::return_value_policy::take_ownership());
 }
 template <class T>
 val handle(Result<T> result) {
