@@ -1,0 +1,192 @@
+"""Tiny T5 models saved by Hugging Face itself, with what its eager attention says about them in float32."""
+
+import pathlib
+
+import torch
+import transformers
+from golden_file import GREEDY_STEPS, Case, fair, gap, random_ids, random_tensor, write_expected
+from transformers import DynamicCache, EncoderDecoderCache, T5Config, T5ForConditionalGeneration
+
+SIZES = {"vocab_size": 40, "d_model": 16, "d_kv": 4, "num_heads": 3, "d_ff": 24}
+
+# source length -> length of the decoder's input; attentions are kept of one.
+LENGTHS = {1: 5, 7: 12, 60: 40, 150: 140}
+TRACED = 7
+
+FOLDERS = {
+    # T5 1.0: buckets and maximal distance at their defaults.
+    "t5-relu-tied": {
+        "config": {"num_layers": 2, "num_decoder_layers": 3, "feed_forward_proj": "relu", "decoder_start_token_id": 0},
+    },
+    # T5 1.1: separate output matrix, never scaled; the start token is not the pad token.
+    "t5-gated-untied": {
+        "config": {
+            "num_layers": 3,
+            "num_decoder_layers": 2,
+            "feed_forward_proj": "gated-gelu",
+            "relative_attention_num_buckets": 12,
+            "relative_attention_max_distance": 20,
+            "decoder_start_token_id": 0,
+            "pad_token_id": 1,
+            "eos_token_id": 2,
+        },
+        "untied": True,
+        "tokenizer": True,
+    },
+    # Half precision storage; one activation of the feed-forward output is beyond the largest half.
+    "t5-float16-overflow": {
+        "config": {"num_layers": 2, "num_decoder_layers": 1, "feed_forward_proj": "relu", "decoder_start_token_id": 0},
+        "dtype": torch.float16,
+        "overflow": 70000.0,
+    },
+    # A separate output matrix under a configuration that says tied, as files saved by transformers 5 do.
+    "t5-bfloat16": {
+        "config": {
+            "num_layers": 1,
+            "num_decoder_layers": 2,
+            "feed_forward_proj": "gated-silu",
+            "relative_attention_num_buckets": 6,
+            "relative_attention_max_distance": 9,
+            "decoder_start_token_id": 3,
+            "layer_norm_epsilon": 1e-5,
+        },
+        "untied": True,
+        "says_tied": True,
+        "dtype": torch.bfloat16,
+    },
+}
+
+
+def make_model(spec, seed):
+    config = T5Config(**SIZES, **spec["config"], tie_word_embeddings=not spec.get("untied", False))
+    config.tie_word_embeddings = not spec.get("untied", False)
+    config._attn_implementation = "eager"
+    model = T5ForConditionalGeneration(config).eval()
+    # Both stacks read one embedding, whether or not the output matrix is another.
+    model.encoder.embed_tokens.weight = model.decoder.embed_tokens.weight = model.shared.weight
+    model.generation_config.eos_token_id = None  # generate() would take it where it is given None
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            parameter.copy_(random_tensor(generator, name.replace("layer_norm", "norm"), parameter.shape))
+        if "dtype" in spec:
+            for parameter in model.parameters():
+                parameter.copy_(parameter.to(spec["dtype"]))
+    return model
+
+
+def overflow(model, largest, source_ids):
+    """Scales the output of the last encoder layer's feed-forward until its largest activation is `largest`."""
+    dense = model.encoder.block[-1].layer[-1].DenseReluDense
+    outputs = []
+    hook = dense.register_forward_hook(lambda module, inputs, output: outputs.append(output.abs().max()))
+    model.encoder(input_ids=torch.tensor([source_ids]))
+    with torch.no_grad():
+        dense.wo.weight.copy_((dense.wo.weight * (largest / outputs[0])).to(torch.float16))
+    model.encoder(input_ids=torch.tensor([source_ids]))
+    hook.remove()
+    assert outputs[1] > torch.finfo(torch.float16).max, outputs[1]
+
+
+@torch.no_grad()
+def greedy(model, source_ids, start):
+    """Hugging Face's own greedy search with its cache on, over all steps whatever the end token says."""
+    generated = model.generate(
+        input_ids=torch.tensor([source_ids]),
+        attention_mask=torch.ones(1, len(source_ids), dtype=torch.long),
+        # The cache generate() makes by itself has as many layers as the encoder.
+        past_key_values=EncoderDecoderCache(DynamicCache(), DynamicCache()),
+        generation_config=transformers.GenerationConfig(
+            max_new_tokens=GREEDY_STEPS,
+            do_sample=False,
+            num_beams=1,
+            use_cache=True,
+            decoder_start_token_id=start,
+            eos_token_id=None,
+            pad_token_id=model.config.pad_token_id,
+            return_dict_in_generate=True,
+            output_logits=True,
+        ),
+    )
+    ids = generated.sequences[0, 1:].tolist()
+    assert len(ids) == GREEDY_STEPS
+    return ids, min(gap(logits) for logits in generated.logits)
+
+
+@torch.no_grad()
+def evaluate(model, case):
+    """Fills in a case's expected values."""
+    config = model.config
+    output = model(
+        input_ids=torch.tensor([case.source_ids]),
+        attention_mask=torch.ones(1, len(case.source_ids), dtype=torch.long),
+        decoder_input_ids=torch.tensor([case.decoder_input_ids]),
+        output_attentions=True,
+        output_hidden_states=True,
+    )
+    case.tensors = {"encoder": output.encoder_last_hidden_state[0], "logits": output.logits[0]}
+    if len(case.source_ids) == TRACED:
+        for kind, attentions in (
+            ("encoder_self", output.encoder_attentions),
+            ("decoder_self", output.decoder_attentions),
+            ("cross", output.cross_attentions),
+        ):
+            for layer, weights in enumerate(attentions):
+                case.tensors[f"{kind}.{layer}.weights"] = weights[0]
+        for kind, stack, length in (
+            ("encoder_self", model.encoder, len(case.source_ids)),
+            ("decoder_self", model.decoder, len(case.decoder_input_ids)),
+        ):
+            bias = stack.block[0].layer[0].SelfAttention.compute_bias(length, length)[0]
+            for layer in range(len(stack.block)):
+                case.tensors[f"{kind}.{layer}.relation_scores"] = bias.tril() if kind == "decoder_self" else bias
+    case.greedy_ids, case.greedy_gap = greedy(model, case.source_ids, config.decoder_start_token_id)
+
+
+def make_cases(model, spec, seed):
+    config = model.config
+    generator = torch.Generator().manual_seed(seed)
+    cases = []
+    for source_length, target_length in LENGTHS.items():
+        source = random_ids(generator, source_length - 1, 4, config.vocab_size) + [config.eos_token_id]
+        target = random_ids(generator, target_length - 1, 4, config.vocab_size)
+        cases.append(Case(f"source_{source_length}", source, [config.decoder_start_token_id] + target))
+    if "overflow" in spec:
+        overflow(model, spec["overflow"], cases[1].source_ids)
+    for case in cases:
+        evaluate(model, case)
+        if case.tie:
+            break  # this seed will not do
+    return cases
+
+
+@torch.no_grad()
+def check_saved(folder, case):
+    """What was judged is what a user of the folder gets from Hugging Face in float32."""
+    model = T5ForConditionalGeneration.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+    output = model(
+        input_ids=torch.tensor([case.source_ids]), decoder_input_ids=torch.tensor([case.decoder_input_ids])
+    )
+    assert torch.equal(output.logits[0], case.tensors["logits"])
+
+
+def make(name, folder: pathlib.Path, make_texts, record):
+    spec = FOLDERS[name]
+    for seed in range(1, 1000):
+        model = make_model(spec, seed)
+        cases = make_cases(model, spec, seed)
+        if fair(cases, model.config.eos_token_id if spec.get("tokenizer") else None):
+            break
+    else:
+        raise RuntimeError(f"no fair seed for {name}")
+    texts = None
+    if spec.get("tokenizer"):
+        start = model.config.decoder_start_token_id
+        texts = make_texts(folder, lambda ids: greedy(model, ids, start))
+    if spec.get("says_tied"):
+        model.config.tie_word_embeddings = True
+    model.generation_config = transformers.GenerationConfig.from_model_config(model.config)
+    model.generation_config.max_new_tokens = GREEDY_STEPS
+    model.to(spec.get("dtype", torch.float32)).save_pretrained(folder)
+    check_saved(folder, cases[1])
+    write_expected(folder, cases, texts, record | {"seed": seed})
