@@ -14,6 +14,11 @@ namespace relata::kernels {
 
 using Arch = simd::BuildArch;
 
+int round_up_to_vector(int count) {
+  constexpr int kWidth = simd::kWidth<Arch>;
+  return (count + kWidth - 1) / kWidth * kWidth;
+}
+
 void matmul(MatrixView<const float> input, const PackedView& weight, const float* bias,
             MatrixView<float> output) {
   if (bias != nullptr) {

@@ -12,8 +12,8 @@ namespace relata::kernels {
 /// Output columns per panel of a packed matrix: four vectors of WebAssembly, two of AVX2.
 inline constexpr int kPanelWidth = 16;
 
-/// count rounded up to whole panels.
-int round_up_to_panel(int count);
+/// count rounded up to whole vectors of this build: the width at which a product has no edge.
+int round_up_to_vector(int count);
 
 /// The second operand of every product, borrowed: `cols` output columns of `depth` values each.
 /// Columns are grouped in panels of kPanelWidth; inside a panel value k of all its columns is

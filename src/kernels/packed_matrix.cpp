@@ -4,8 +4,6 @@
 
 namespace relata::kernels {
 
-int round_up_to_panel(int count) { return (count + kPanelWidth - 1) / kPanelWidth * kPanelWidth; }
-
 Result<PackedMatrix> PackedMatrix::allocate(int cols, int depth, const char* where) {
   const auto padded_cols =
       (static_cast<std::uint64_t>(cols) + kPanelWidth - 1) / kPanelWidth * kPanelWidth;

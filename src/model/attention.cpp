@@ -31,8 +31,8 @@ void attend_tile(int head, const Relation* relation, const RelationTile& tile,
   const auto& keys = memory.keys[static_cast<std::size_t>(head)];
   const auto& values = memory.values[static_cast<std::size_t>(head)];
   const int visible = tile.visible_keys(queries.rows - 1);
-  // Whole panels of keys: what lies past the visible ones is computed and never read.
-  const int key_columns = kernels::round_up_to_panel(visible);
+  // Whole vectors of keys: what lies past the visible ones is computed and never read.
+  const int key_columns = kernels::round_up_to_vector(visible);
   kernels::matmul(queries, keys.view(key_columns, keys.depth()), nullptr,
                   workspace.scores.view().slice_rows(0, queries.rows).slice_cols(0, key_columns));
   const auto scores = workspace.scores.view().slice_rows(0, queries.rows).slice_cols(0, visible);

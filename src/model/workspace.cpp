@@ -9,7 +9,7 @@ Result<Workspace> Workspace::allocate(const Config& config, const std::vector<Re
                                       int max_rows, int max_keys, bool with_trace) {
   constexpr const char* kWhere = "workspace";
   const int heads_width = config.num_heads * config.head_dim;
-  const int key_columns = kernels::round_up_to_panel(max_keys);
+  const int key_columns = kernels::round_up_to_vector(max_keys);
   const int tile_rows = std::min(kQueryTile, max_rows);
   Workspace workspace;
   RELATA_TRY_ASSIGN(workspace.normalised, Matrix::allocate(max_rows, config.d_model, kWhere));

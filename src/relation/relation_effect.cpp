@@ -132,7 +132,7 @@ Result<RelationScratch> Relation::make_scratch(int tile_rows) const {
   const int num_relations = index_.num_relations();
   RELATA_TRY_ASSIGN(
       scratch.per_relation,
-      Matrix::allocate(tile_rows, kernels::round_up_to_panel(num_relations), "relation scratch"));
+      Matrix::allocate(tile_rows, kernels::round_up_to_vector(num_relations), "relation scratch"));
   const auto entries = index_.by_distance()
                            ? index_.ids().size()
                            : static_cast<std::size_t>(num_relations) * kernels::kLanes;
@@ -219,6 +219,16 @@ void Relation::add_context(int head, MatrixView<const float> weights, const Rela
 void Relation::sum_by_distance(const float* weights, int position, int num_keys,
                                float* sums) const {
   std::fill_n(sums, index_.num_relations(), 0.0F);
+  if (index_.kind() == IndexKind::clipped_distance && index_.num_relations() > 1) {
+    // Every distance between the ends has an id of its own, in order: those weights are copied.
+    const int after_first = std::clamp(position + index_.first_distance() + 1, 0, num_keys);
+    const int before_last = std::clamp(position + index_.last_distance(), after_first, num_keys);
+    sums[0] = kernels::sum_range(weights, 0, after_first);
+    std::copy(weights + after_first, weights + before_last,
+              sums + after_first - position - index_.first_distance());
+    sums[index_.num_relations() - 1] = kernels::sum_range(weights, before_last, num_keys);
+    return;
+  }
   int begin = 0;
   for (const RelationRun& run : index_.runs()) {
     const int end =

@@ -39,7 +39,7 @@ struct RelationTables {
 /// Scratch of one tile of queries: rows of R values each. Made once by its owner, reused for every
 /// tile.
 struct RelationScratch {
-  Matrix per_relation;       // [tile rows, num_relations in whole panels]: q . aK, later the
+  Matrix per_relation;       // [tile rows, num_relations in whole vectors]: q . aK, later the
                              // weights summed per relation
   AlignedBuffer<float> row;  // one query: q . aK by distance (buckets), or partial sums per label
 };
