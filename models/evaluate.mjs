@@ -54,12 +54,16 @@ for (const source of sources) {
   encodeMs += stats.encodeMs;
   decodeMs += stats.decodeMs;
   if (finishReason === "length") cut += 1;
-  if (hypotheses.length % 100 === 0) console.error(`${hypotheses.length} of ${sources.length} sentences`);
+  if (hypotheses.length % 100 === 0)
+    console.error(`${hypotheses.length} of ${sources.length} sentences`);
 }
 model.dispose();
 if (values.hyp !== undefined) writeFileSync(values.hyp, `${hypotheses.join("\n")}\n`);
 
-const { bleu, precisions, brevityPenalty, hypothesisLength, referenceLength } = corpusBleu(hypotheses, references);
+const { bleu, precisions, brevityPenalty, hypothesisLength, referenceLength } = corpusBleu(
+  hypotheses,
+  references,
+);
 const seconds = (encodeMs + decodeMs) / 1000;
 console.log(`sentences  ${sources.length}, of them ${cut} cut at the longest length`);
 console.log(`load       ${loadMs.toFixed(0)} ms`);

@@ -12,21 +12,37 @@ const near = (actual, expected, tolerance = 1e-6) =>
   assert.ok(Math.abs(actual - expected) < tolerance, `${actual} is not ${expected}`);
 
 test("sacrebleu's README example, two references: 48.530827", () => {
-  const hypotheses = ["The dog bit the man.", "It wasn't surprising.", "The man had just bitten him."];
+  const hypotheses = [
+    "The dog bit the man.",
+    "It wasn't surprising.",
+    "The man had just bitten him.",
+  ];
   const first = ["The dog bit the man.", "It was not unexpected.", "The man bit him first."];
-  const second = ["The dog had bit the man.", "No one was surprised.", "The man had bitten the dog."];
+  const second = [
+    "The dog had bit the man.",
+    "No one was surprised.",
+    "The man had bitten the dog.",
+  ];
   near(corpusBleu(hypotheses, first, second).bleu, 48.530827);
 });
 
 test("sacrebleu's test of compute_bleu: matches 9 7 5 3 of 10 8 6 4, lengths 11 and 11", () => {
-  const counts = { matches: [9, 7, 5, 3], totals: [10, 8, 6, 4], hypothesisLength: 11, referenceLength: 11 };
+  const counts = {
+    matches: [9, 7, 5, 3],
+    totals: [10, 8, 6, 4],
+    hypothesisLength: 11,
+    referenceLength: 11,
+  };
   near(scoreOf(counts).bleu, 83.75922397);
 });
 
 test("sacrebleu's counts for one pair, then exponential smoothing by hand", () => {
   // sacrebleu's test states matches 4 2 1 0 of 6 5 4 3. With the missing 4-gram counted as 1/2:
   // precisions 2/3, 2/5, 1/4, 1/6; product 1/90; penalty exp(1 - 8/6); 100 * exp(-1/3) * 90^(-1/4).
-  const result = corpusBleu(["am I am a character sequence"], ["I am a symbol string sequence a a"]);
+  const result = corpusBleu(
+    ["am I am a character sequence"],
+    ["I am a symbol string sequence a a"],
+  );
   [200 / 3, 40, 25, 50 / 3].forEach((expected, i) => {
     near(result.precisions[i], expected, 1e-9);
   });
@@ -47,7 +63,11 @@ test("a perfect text is 100, a text without a match 0, an empty one 0", () => {
 
 test("counts are clipped and summed over the corpus, not averaged", () => {
   // Papineni et al. 2002, example 2: seven times "the" matches twice at most.
-  near(corpusBleu(["the the the the the the the"], ["the cat is on the mat"]).precisions[0], 200 / 7, 1e-9);
+  near(
+    corpusBleu(["the the the the the the the"], ["the cat is on the mat"]).precisions[0],
+    200 / 7,
+    1e-9,
+  );
   // Sentence 1 "a b c d e" is perfect: 5 4 3 2 of 5 4 3 2. Sentence 2 "a b c x" against "a b c d": 3 2 1 0 of 4 3 2 1.
   // Together 8/9 * 6/7 * 4/5 * 2/3.
   const result = corpusBleu(["a b c d e", "a b c x"], ["a b c d e", "a b c d"]);
@@ -80,7 +100,10 @@ test("13a tokens", () => {
     // A dash parts only after a digit; a hyphen between words stays.
     ["a well-known 3-year-old", "a well-known 3 - year-old"],
     ["don't (really) stop!", "don't ( really ) stop !"],
-    ["e-mail@host.de: 50% $5 a/b [x] {y} ~z", "e-mail @ host . de : 50 % $ 5 a / b [ x ] { y } ~ z"],
+    [
+      "e-mail@host.de: 50% $5 a/b [x] {y} ~z",
+      "e-mail @ host . de : 50 % $ 5 a / b [ x ] { y } ~ z",
+    ],
     ["„Straße“ – groß", "„Straße“ – groß"],
     ["...", ". . ."],
     ["<skipped>one-\ntwo\nthree", "onetwo three"],

@@ -1,0 +1,114 @@
+// Memory comes back: rounds of load, generate, dispose, in one heap and in many.
+
+import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { test } from "node:test";
+import { pathToFileURL } from "node:url";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
+import { Model } from "relata";
+import { errorOf, filesOf, goldenJson, packageFolder } from "./fixtures.mjs";
+
+const files = filesOf("t5-gated-untied");
+const [{ text, generated_text }] = goldenJson("t5-gated-untied").texts;
+const within = (pathInPackage) =>
+  import(pathToFileURL(join(packageFolder, "dist/package", pathInPackage)).href);
+
+/** The number of bytes a fresh allocation can be placed at, as a measure of what the heap holds: grown or not. */
+const heapBytes = (core) => {
+  const probe = core.bytes(1);
+  const size = probe.view().buffer.byteLength;
+  probe.delete();
+  return size;
+};
+
+test("thirty rounds in one heap: it does not grow after the second", async () => {
+  const [{ Core, compileCore }, { Engine }, { folderOf }] = await Promise.all([
+    within("core.js"),
+    within("engine.js"),
+    within("source.js"),
+  ]);
+  const wasm = readFileSync(join(packageFolder, "dist/package/wasm/relata.wasm"));
+  const core = await Core.instantiate(await compileCore(new Uint8Array(wasm)));
+  // Loads that fail and texts that are left halfway take part.
+  const cut = { ...files, "model.safetensors": files["model.safetensors"].slice(0, -1) };
+  const badTokenizer = { ...files, "tokenizer.json": new TextEncoder().encode("{}") };
+  const round = async () => {
+    assert.equal((await errorOf(Engine.load(core, folderOf(cut), {}))).code, "file_damaged");
+    assert.equal(
+      (await errorOf(Engine.load(core, folderOf(badTokenizer), {}))).code,
+      "tokenizer_invalid",
+    );
+    const controller = new AbortController();
+    const onProgress = () => controller.abort();
+    await errorOf(Engine.load(core, folderOf(files), { signal: controller.signal, onProgress }));
+    const engine = await Engine.load(core, folderOf(files), {});
+    const args = {
+      text,
+      maxNewTokens: 0,
+      trace: { kinds: ["encoder_self", "decoder_self", "cross"], layers: [], heads: [] },
+      labels: null,
+    };
+    const whole = engine.call("generate", args);
+    let next = await whole.next();
+    while (!next.done) next = await whole.next();
+    assert.equal(next.value.text, generated_text);
+    const halfway = engine.call("generate", args);
+    await halfway.next();
+    await halfway.return();
+    await engine.call("generate", args).next();
+    await engine.call("force", { ...args, source: text, target: "dog" }).next();
+    engine.dispose();
+    // A block as large as the weights fits where the model was.
+    const blocks = [core.bytes(1 << 20), core.bytes(1 << 20)];
+    for (const block of blocks) block.delete();
+    return heapBytes(core);
+  };
+  const sizes = [];
+  for (let i = 0; i < 30; i++) sizes.push(await round());
+  assert.ok(
+    sizes[29] <= sizes[1] * 1.05,
+    `${sizes[1]} bytes after round 2, ${sizes[29]} after round 30`,
+  );
+});
+
+test("a heap of its own for each model, given back to the system", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc");
+  const used = async () => {
+    for (let i = 0; i < 3; i++) {
+      collect();
+      await new Promise((resolve) => setTimeout(resolve, 10));
+    }
+    const { heapUsed, external, arrayBuffers } = process.memoryUsage();
+    return heapUsed + external + arrayBuffers;
+  };
+  const sizes = [];
+  for (let i = 0; i < 30; i++) {
+    const model = await Model.load(files);
+    assert.equal((await model.run(text)).text, generated_text);
+    model.dispose();
+    model.dispose();
+    if (i === 1 || i === 29) sizes.push(await used());
+  }
+  assert.ok(
+    sizes[1] <= sizes[0] * 1.05,
+    `${sizes[0]} bytes after round 2, ${sizes[1]} after round 30`,
+  );
+});
+
+test("after a trap every call says so, and nothing hangs", async () => {
+  const { Core } = await within("core.js");
+  const { compileCore } = await within("core.js");
+  const wasm = readFileSync(join(packageFolder, "dist/package/wasm/relata.wasm"));
+  const core = await Core.instantiate(await compileCore(new Uint8Array(wasm)));
+  const trap = () => {
+    throw new WebAssembly.RuntimeError("unreachable");
+  };
+  for (let i = 0; i < 2; i++) {
+    const error = await errorOf(() => core.run(trap));
+    assert.equal(error.code, "internal");
+    assert.match(error.message, /unreachable/);
+  }
+});
