@@ -45,7 +45,7 @@ function(relata_build)
   if(EMSCRIPTEN)
     # The time goes into kernels and relations; the rest is better small.
     target_compile_options(${arg_NAME}_model PRIVATE -Os)
-    target_compile_options(${arg_NAME}_generate PRIVATE -Os)
+    target_compile_options(${arg_NAME}_generate PRIVATE -Oz)
     target_compile_options(${arg_NAME}_formats PRIVATE -Oz)
   endif()
   set(rooms ${arg_NAME}_formats ${arg_NAME}_generate)
@@ -88,8 +88,10 @@ function(relata_build)
       PRIVATE
         -fno-exceptions
         -fno-rtti
+        -Oz
         -lembind
         -sDYNAMIC_EXECUTION=0
+        -sTEXTDECODER=2
         -sMODULARIZE
         -sEXPORT_ES6
         -sENVIRONMENT=web,worker

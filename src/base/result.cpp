@@ -2,6 +2,14 @@
 
 namespace relata {
 
+Error::Error(ErrorCode error_code, std::string place, std::string sentence)
+    : code(error_code), where(std::move(place)), message(std::move(sentence)) {}
+Error::Error(const Error&) = default;
+Error::Error(Error&&) noexcept = default;
+Error& Error::operator=(const Error&) = default;
+Error& Error::operator=(Error&&) noexcept = default;
+Error::~Error() = default;
+
 const char* to_string(ErrorCode code) {
   switch (code) {
     case ErrorCode::file_missing:

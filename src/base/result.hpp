@@ -23,7 +23,16 @@ enum class ErrorCode {
 /// The code's name as users see it, for example "file_damaged".
 const char* to_string(ErrorCode code);
 
+/// What went wrong and where. Its members are defined out of line: an Error leaves almost every
+/// function, and inlined they would be a good part of the module.
 struct Error {
+  Error(ErrorCode code, std::string where, std::string message);
+  Error(const Error&);
+  Error(Error&&) noexcept;
+  Error& operator=(const Error&);
+  Error& operator=(Error&&) noexcept;
+  ~Error();
+
   ErrorCode code;
   std::string where;    // file, tensor, field, option or byte offset
   std::string message;  // one sentence in plain words
