@@ -50,6 +50,9 @@ class PackedMatrix {
   /// values[0 .. depth) = column `col`: one row of an embedding kept packed for the output
   /// projection.
   void copy_column(int col, float* values) const;
+  /// The first `cols` columns, of each the first `depth` values, = those of source; both are at
+  /// least that large.
+  void copy_from(const PackedMatrix& source, int cols, int depth);
 
  private:
   float* at(int col, int k);

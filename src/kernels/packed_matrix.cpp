@@ -50,6 +50,12 @@ void PackedMatrix::copy_column(int col, float* values) const {
   }
 }
 
+void PackedMatrix::copy_from(const PackedMatrix& source, int cols, int depth) {
+  for (int col = 0; col < cols; col += kPanelWidth) {
+    std::copy_n(source.at(col, 0), static_cast<std::ptrdiff_t>(depth) * kPanelWidth, at(col, 0));
+  }
+}
+
 void PackedMatrix::set_depth_row(int k, const float* values) {
   for (int col = 0; col < cols_; col += kPanelWidth) {
     std::copy_n(values + col, std::min(kPanelWidth, cols_ - col), at(col, k));
