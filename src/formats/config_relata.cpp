@@ -1,37 +1,43 @@
 // The project's own configuration, every choice spelled out. All keys are required unless a default
-// is named; a key that is not listed is an error.
+// is named in parentheses; a key that is not listed is an error.
 //
 //   model_type "relata", schema_version 1
 //   vocab_size, d_model, num_heads, head_dim, d_ff, num_encoder_layers, num_decoder_layers
 //   norm {type: layer_norm | rms_norm, position: pre | post, epsilon}
-//   activation: relu | gelu | gelu_tanh | silu, gated, attention_bias, feed_forward_bias
+//   activation: relu | gelu | gelu_tanh | silu
+//   gated, attention_bias, feed_forward_bias
 //   scale_attention        queries times 1 / sqrt(head_dim)
 //   scale_embeddings       embeddings times sqrt(d_model)
 //   scale_decoder_outputs  the decoder's output times 1 / sqrt(d_model) before the projection
 //   tie_word_embeddings    the output projection is the embedding; else lm_head.weight is there
 //   positions {type: none}
-//           | {type: sinusoidal, layout: interleaved | halves, first_position (0), divisor (d_model
-//           / 2)}
+//           | {type: sinusoidal, layout: interleaved | halves,
+//              first_position (0), divisor (d_model / 2)}
 //   relation {encoder_self: R, decoder_self: R}, R = {index, effect}
-//     index  {type: none} | {type: distance} | {type: clipped_distance, left, right}
+//     index  {type: none}
+//          | {type: distance}                          only with fixed_slope
+//          | {type: clipped_distance, left, right}
 //          | {type: bucketed_distance, num_buckets, max_distance, bidirectional}
-//          | {type: labels, num_labels}               encoder_self only
-//     effect {type: none} | {type: fixed_slope}       fixed_slope goes with distance, and only they
-//     with each other
+//          | {type: labels, num_labels}                only in encoder_self
+//     effect {type: none}
+//          | {type: fixed_slope}                       only with distance
 //          | {type: vectors, keys, values, per_head (false), per_layer (true)}
 //          | {type: bias, per_layer (false)}
-//   eos_token_id (one or a list), decoder_start_token_id, and, each possibly null, pad_token_id,
-//   bos_token_id, unk_token_id
+//   eos_token_id (one or a list), decoder_start_token_id
+//   pad_token_id, bos_token_id, unk_token_id           each possibly null
 //
-// Tensors (Linear weights [out, in]; {s} encoder or decoder, {i} the layer):
-//   embedding.weight [vocab_size, d_model], lm_head.weight likewise, {s}.final_norm.{weight,bias}
-//   (pre-norm) {s}.layers.{i}.self_attention.{query,key,value,output}.{weight,bias}, decoder:
-//   cross_attention likewise
-//   {s}.layers.{i}.{self_attention,cross_attention,feed_forward}_norm.{weight,bias}
+// Tensors: Linear weights are [out, in]; {s} is encoder or decoder, {i} the layer, {a}
+// self_attention or, in the decoder, cross_attention; R is the number of relations.
+//
+//   embedding.weight, lm_head.weight                            [vocab_size, d_model]
+//   {s}.layers.{i}.{a}.{query,key,value,output}.{weight,bias}
+//   {s}.layers.{i}.{a}_norm.{weight,bias}
 //   {s}.layers.{i}.feed_forward.{input,gate,output}.{weight,bias}
-//   {s}.layers.{i}.self_attention.relation_{keys,values} [num_relations or num_heads *
-//   num_relations, head_dim], {s}.layers.{i}.self_attention.relation_bias [num_heads,
-//   num_relations]; one table for all layers is {s}.relation_{keys,values,bias}
+//   {s}.layers.{i}.feed_forward_norm.{weight,bias}
+//   {s}.final_norm.{weight,bias}                                pre-norm only
+//   {s}.layers.{i}.self_attention.relation_{keys,values}        [R or num_heads * R, head_dim]
+//   {s}.layers.{i}.self_attention.relation_bias                 [num_heads, R]
+//   {s}.relation_{keys,values,bias}                             where all layers share them
 #include <climits>
 #include <cmath>
 

@@ -11,7 +11,7 @@ namespace relata::formats {
 inline constexpr std::uint64_t kMaxConfigBytes = 1 << 20;
 /// The JSON header of model.safetensors: a model of 1,500 tensors needs about 200 kB, and the
 /// parsed form takes some ten times its text.
-inline constexpr std::uint64_t kMaxHeaderBytes = 8 << 20;
+inline constexpr std::uint64_t kMaxHeaderBytes = 4 << 20;
 /// Tensors of one file: the deepest models of these families have about 1,500.
 inline constexpr std::size_t kMaxTensors = 1 << 14;
 /// Dimensions of one tensor: ours have two, other networks up to five.
