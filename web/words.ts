@@ -56,17 +56,17 @@ export const quantityExplanations: Readonly<Record<Quantity, string>> = {
 };
 
 export function mapExplanation(kind: AttentionKind, quantity: Quantity): string {
-  const order =
-    kind === "decoder_self"
-      ? " The upper corner is empty: a token never sees the ones after it."
-      : "";
-  return quantityExplanations[quantity] + order;
+  const order = "The upper corner is empty: a token never sees the ones after it.";
+  const output = "A row has read its token and is about to write the next one.";
+  const more = { encoder_self: [], decoder_self: [output, order], cross: [output] }[kind];
+  return [quantityExplanations[quantity], ...more].join(" ");
 }
 
 export function profileExplanation(kind: AttentionKind): string {
+  const bars = "Each bar averages one diagonal of the map.";
   return kind === "cross"
-    ? "Each bar averages one diagonal of the map. Two sentences share no ruler, so the model adds nothing for distance here."
-    : "Each bar averages one diagonal of the map. The line is what the model adds to the score for that distance alone, before any token\u2019s meaning; its band is the spread over the sentence.";
+    ? `${bars} Two sentences share no ruler, so the model adds nothing for distance here.`
+    : `${bars} The line is what the distance alone adds to the score, whatever token stands there; its band is the spread over the sentence.`;
 }
 
 /** The head in one sentence: where its largest bar stands. */

@@ -31,7 +31,10 @@ export async function screenshotFolder() {
  * A fresh page at the address of the page, not yet opened, with every answer under the strict policy. `complaints`
  * collects console errors and warnings, uncaught errors, and requests to other origins.
  */
-export async function newPage(browser, { width = 1280, height = 1000, scheme = "light", policy = kPolicy } = {}) {
+export async function newPage(
+  browser,
+  { width = 1280, height = 1000, scheme = "light", policy = kPolicy } = {},
+) {
   const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme });
   const page = await context.newPage();
   const complaints = [];

@@ -60,7 +60,8 @@ test("in grey every ramp goes one way, in even steps, over most of the range", (
       const sign = Math.sign(steps[0]);
       assert.equal(sign, scheme === "light" ? -1 : 1);
       assert.ok(Math.abs(lightness(ramp, 255) - lightness(ramp, 0)) > 50);
-      for (const step of steps) assert.ok(sign * step > 1.5 && sign * step < 7, `a step of ${step}`);
+      for (const step of steps)
+        assert.ok(sign * step > 1.5 && sign * step < 7, `a step of ${step}`);
     }
   }
 });

@@ -36,6 +36,7 @@ export function attentionMap(data: AttentionMapData): Element {
     cells(data, layout),
     labels(layout),
   );
+  map.style.width = `${layout.width}px`;
   const point = (event: PointerEvent) => onPoint(cellUnder(event, map, trace, layout));
   map.addEventListener("pointermove", point);
   map.addEventListener("pointerdown", point);
