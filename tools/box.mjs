@@ -96,11 +96,10 @@ function networkOptions() {
   return lines.map((line) => `--aptopt=${line}`);
 }
 
-async function requirePrograms() {
-  const wanted = { mmdebstrap: "mmdebstrap", bwrap: "bubblewrap", tar: "tar" };
-  const missing = Object.keys(wanted).filter((program) => !which(program));
+async function requirePrograms(programs) {
+  const missing = programs.filter((program) => !which(program));
   if (missing.length === 0) return;
-  const packages = missing.map((program) => wanted[program]);
+  const packages = missing.map((program) => (program === "bwrap" ? "bubblewrap" : program));
   if (await aptInstall([...packages, "debian-archive-keyring"])) return;
   throw new SetupError(
     `the toolchain box needs ${missing.join(" and ")}: as root, run \`apt-get install ${packages.join(" ")}\`, ` +
@@ -109,7 +108,7 @@ async function requirePrograms() {
 }
 
 async function makeBox(folder) {
-  await requirePrograms();
+  await requirePrograms(["mmdebstrap", "bwrap", "tar"]);
   const mirror = debianMirror();
   if (mirror === undefined) {
     throw new SetupError(
@@ -168,7 +167,10 @@ async function makeBox(folder) {
 /** Makes the box unless it is there. A second process waits for the first one. */
 export async function ensureBox() {
   const folder = boxFolder();
-  if (existsSync(folder)) return folder;
+  if (existsSync(folder)) {
+    await requirePrograms(["bwrap"]);
+    return folder;
+  }
   if (process.platform !== "linux") {
     throw new SetupError(
       "no Emscripten 4.0 or newer was found on PATH, and the toolchain box needs Linux: install emsdk and activate it",

@@ -21,11 +21,11 @@ const kTypes = {
   ".woff2": "font/woff2",
 };
 
-/** What is served where; the longest matching path wins. */
+/** What is served where; the first path that matches wins. */
 const kFolders = { "/models/": join(root, "models"), "/": join(root, "dist", "page") };
 
 /** The file a URL path names and its size, or undefined. */
-function resolveFile(path) {
+function resolveFile(path, folders) {
   let decoded;
   try {
     decoded = decodeURIComponent(path);
@@ -33,10 +33,10 @@ function resolveFile(path) {
     return undefined;
   }
   if (decoded.includes("\0") || decoded.includes("\\")) return undefined;
-  const prefix = Object.keys(kFolders).find((start) => decoded.startsWith(start));
+  const prefix = Object.keys(folders).find((start) => decoded.startsWith(start));
   if (prefix === undefined) return undefined;
   try {
-    const folder = realpathSync(kFolders[prefix]);
+    const folder = realpathSync(folders[prefix]);
     let file = join(folder, decoded.slice(prefix.length));
     if (decoded.endsWith("/")) file = join(file, "index.html");
     // The real path decides, so neither `..` nor a link leads out.
@@ -57,12 +57,12 @@ function parseRange(header, size) {
   return first <= last ? { first, last } : null;
 }
 
-function answer(request, response) {
+function answer(folders, request, response) {
   const refuse = (status, headers = {}) =>
     response.writeHead(status, { "Content-Length": 0, ...headers }).end();
   if (request.method !== "GET" && request.method !== "HEAD")
     return refuse(405, { Allow: "GET, HEAD" });
-  const found = resolveFile(request.url.split(/[?#]/)[0]);
+  const found = resolveFile(request.url.split(/[?#]/)[0], folders);
   if (found === undefined) return refuse(404);
   const { file, size } = found;
   const range = parseRange(request.headers.range, size);
@@ -84,11 +84,11 @@ function answer(request, response) {
 
 /**
  * Serves the page on the loopback interface, at `port` or, where that is taken, at a free one. Resolves to the page's
- * address and a function that stops the server.
+ * address and a function that stops the server. `folders` maps paths to what lies there.
  */
-export function serve(port = 0) {
+export function serve(port = 0, folders = kFolders) {
   return new Promise((resolve, reject) => {
-    const server = createServer(answer);
+    const server = createServer((request, response) => answer(folders, request, response));
     server.on("error", (error) => {
       if (error.code === "EADDRINUSE" && port !== 0) server.listen(0, "127.0.0.1");
       else reject(error);

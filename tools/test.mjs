@@ -1,12 +1,13 @@
 // The tests:  node tools/test.mjs              every stage; the last line is `N passed, N failed`
 //             node tools/test.mjs core [doctest arguments]
-//             node tools/test.mjs STAGE        one of lint, layers, core, asan, wasm, tools, package, browser, size
+//             node tools/test.mjs STAGE        one stage, by its name below
 
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildPackage, buildPage, buildPreset } from "./build.mjs";
 import { chromium, chromiumFlags } from "./chromium.mjs";
+import { count, doctestCounts, tapCounts } from "./counts.mjs";
 import { lintChecks } from "./lint.mjs";
 import { installPacked } from "./pack.mjs";
 import { main, root, run, SetupError, say } from "./process.mjs";
@@ -14,33 +15,6 @@ import { serve } from "./serve.mjs";
 import { ensurePackages } from "./setup.mjs";
 import { reportSizes } from "./size.mjs";
 import { toolchain } from "./toolchain.mjs";
-
-/** Counts of a stage from single checks: true is a pass. */
-const count = (results) => ({
-  passed: results.filter((ok) => ok).length,
-  failed: results.filter((ok) => !ok).length,
-});
-
-/** A stage's counts, where a bad exit status without a counted failure (a crash, a leak report) is one. */
-function counted(status, passed, failed) {
-  return { passed, failed: failed === 0 && status !== 0 ? 1 : failed };
-}
-
-/** The counts in doctest's report. */
-export function doctestCounts(status, output) {
-  const cases = /test cases: *\d+ *\| *(\d+) passed *\| *(\d+) failed/.exec(output);
-  return counted(status, Number(cases?.[1] ?? 0), Number(cases?.[2] ?? 0));
-}
-
-/** The counts in node's TAP report; a cancelled or skipped test has not passed, and counts as failed. */
-export function tapCounts(status, tap) {
-  const number = (name) => Number(new RegExp(`^# ${name} (\\d+)$`, "m").exec(tap)?.[1] ?? 0);
-  return counted(
-    status,
-    number("pass"),
-    number("fail") + number("cancelled") + number("skipped") + number("todo"),
-  );
-}
 
 async function doctest(start, argv) {
   let output = "";
@@ -136,6 +110,7 @@ const kStages = {
   build: async () => count([existsSync(await buildPage())]),
   lint,
   layers: () => nodeTests(join(root, "tests/layers")),
+  tools: () => nodeTests(join(root, "tests/tools")),
   core: (argv) => nativeTests("native", argv),
   asan: () => nativeTests("native-asan"),
   wasm: wasmTests,

@@ -61,6 +61,13 @@ function hostToolchain() {
 }
 
 function boxToolchain() {
+  const { ok, errors } = capture(inBox(["true"]));
+  if (!ok) {
+    throw new SetupError(
+      `bubblewrap cannot enter the toolchain box (${errors}): allow user namespaces, or put Emscripten ` +
+        `${kLeast.emcc} or newer on PATH`,
+    );
+  }
   const include = join(boxFolder(), "usr", "include");
   const config = readFileSync(join(include, "xsimd", "config", "xsimd_config.hpp"), "utf8");
   const part = (name) => new RegExp(`XSIMD_VERSION_${name} (\\d+)`).exec(config)?.[1];
