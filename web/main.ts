@@ -70,7 +70,7 @@ function render(now: State): void {
   const entry = catalogueEntry(modelName);
   mount("model-slot", modelPicker, { models: catalogue, modelName, load, onPick });
   mount("prompt-slot", prompt, { entry, text, onSubmit });
-  mount("output-slot", translationText, { entry, translation });
+  mount("output-slot", translationText, { entry, text, translation });
   mount("run-slot", runControl, { ready: load.status === "ready", translation, onStop });
   const trace = currentTrace(now);
   figures.hidden = trace === null;

@@ -240,7 +240,7 @@ test("Esc stops a translation, and the next one is whole", async () => {
       document.dispatchEvent(new KeyboardEvent("keydown", { key: "Escape", bubbles: true }));
     // At the first readable words, before the page has drawn again.
     const observer = new MutationObserver(() => {
-      if (slot.textContent === "") return;
+      if (slot.querySelector(".output")?.textContent === "") return;
       observer.disconnect();
       press();
     });
@@ -289,6 +289,31 @@ test("loading tells its bytes, and nothing already on the page moves", async () 
   assert.ok(told.length > 0, `${loads}`);
   assert.equal(new Set(told.map((line) => line.split(" of ")[1])).size, 1);
   assert.ok(shifts < 0.01, `layout shifted by ${shifts}`);
+  await visit.page.context().close();
+});
+
+test("a long translation streams in without moving what is below it", async () => {
+  const visit = await newPage(browser, { width: 390, height: 2000 });
+  await open(visit.page);
+  const text =
+    "A young woman in a yellow raincoat is walking two small brown dogs along the beach while an old man is watching them.";
+  await visit.page.locator("#source").fill(text);
+  const heights = await visit.page.evaluate(async () => {
+    const field = document.getElementById("source");
+    field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));
+    const frame = () => new Promise((done) => requestAnimationFrame(done));
+    const seen = [];
+    const words = new Set();
+    await frame();
+    do {
+      await frame();
+      words.add(document.querySelector("#output-slot .output").textContent);
+      seen.push(document.getElementById("run").getBoundingClientRect().top);
+    } while (document.querySelector("#output-slot .running"));
+    return { seen, states: words.size };
+  });
+  assert.ok(heights.states > 2, `the text was drawn ${heights.states} times`);
+  assert.equal(new Set(heights.seen).size, 1, `${heights.seen}`);
   await visit.page.context().close();
 });
 

@@ -5,11 +5,13 @@ import { html } from "./element";
 
 export interface TranslationData {
   readonly entry: CatalogueEntry;
+  /** The text that is translated. */
+  readonly text: string;
   readonly translation: Translation;
 }
 
 /** The translation as far as it has come. */
-export function translationText({ entry, translation }: TranslationData): Element {
+export function translationText({ entry, text, translation }: TranslationData): Element {
   if (translation.status === "empty") {
     return html(
       "p",
@@ -23,13 +25,13 @@ export function translationText({ entry, translation }: TranslationData): Elemen
     { lang: entry.targetTag, class: running ? "output running" : "output" },
     translation.text,
   );
-  if (translation.status !== "failed") return output;
-  return html(
-    "div",
-    {},
-    output,
-    html("p", { class: "failure", role: "alert" }, failureWords(translation.failure)),
-  );
+  const failure =
+    translation.status === "failed"
+      ? html("p", { class: "failure", role: "alert" }, failureWords(translation.failure))
+      : null;
+  // Room for a fifth more than the source, taken at once, so that nothing below moves while words arrive.
+  const room = text + text.slice(0, text.length / 5);
+  return html("div", {}, html("div", { class: "room", "data-room": room }, output), failure);
 }
 
 export interface RunControlData {
