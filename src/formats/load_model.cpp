@@ -126,7 +126,6 @@ struct ModelLoader::State {
   std::vector<int> slot_of;       // by tensor, kUnused where none
   std::size_t cursor = 0;         // the next tensor wanted, or tensors.size()
   AlignedBuffer<float> row;
-  AlignedBuffer<float> scratch;
   bool finished = false;
 
   void skip_unused() {
@@ -141,7 +140,7 @@ ModelLoader::ModelLoader(ModelLoader&&) noexcept = default;
 ModelLoader& ModelLoader::operator=(ModelLoader&&) noexcept = default;
 ModelLoader::~ModelLoader() = default;
 
-Result<ModelLoader> ModelLoader::open(const FolderHeader& folder) {
+Result<ModelLoader> ModelLoader::open(const FolderHeader& folder, kernels::WeightType type) {
   RELATA_TRY_ASSIGN(ConfigFile file, formats::read_config(folder.config, folder.generation_config));
   auto state = std::make_unique<State>();
   RELATA_TRY_ASSIGN(state->tensors, formats::read_header(folder.header, folder.file_size));
@@ -163,12 +162,11 @@ Result<ModelLoader> ModelLoader::open(const FolderHeader& folder) {
   // Only now is the file known to be long enough for what is allocated.
   int widest = 0;
   for (const TensorSlot& slot : state->slots) {
-    RELATA_TRY(slot.allocate());
+    RELATA_TRY(slot.allocate(type));
     widest = std::max(widest, slot.cols());
   }
   const auto count = static_cast<std::uint64_t>(widest);
   RELATA_TRY_ASSIGN(state->row, AlignedBuffer<float>::allocate(count, formats::kWeightsFile));
-  RELATA_TRY_ASSIGN(state->scratch, AlignedBuffer<float>::allocate(count, formats::kWeightsFile));
   state->skip_unused();
   return ModelLoader(std::move(state));
 }
@@ -195,9 +193,18 @@ Result<void> ModelLoader::accept(std::span<const std::byte> bytes) {
   const int cols = slot.cols();
   const std::size_t row_bytes = bytes.size() / static_cast<std::size_t>(rows);
   float* const values = state_->row.data();
-  for (int row = 0; row < rows; ++row) {
+  const auto read_row = [&](int row) {
     widen_row(tensor->dtype, bytes.data() + static_cast<std::size_t>(row) * row_bytes, cols,
               values);
+  };
+  if (slot.needs_levelling()) {
+    for (int row = 0; row < rows; ++row) {
+      read_row(row);
+      slot.level_row(values);
+    }
+  }
+  for (int row = 0; row < rows; ++row) {
+    read_row(row);
     for (int col = 0; col < cols; ++col) {
       if (!std::isfinite(values[col])) {
         const std::string place = slot.shape.size() == 1 ? "" : std::to_string(row) + ", ";
@@ -205,7 +212,7 @@ Result<void> ModelLoader::accept(std::span<const std::byte> bytes) {
                             "the value at [" + place + std::to_string(col) + "] is not finite");
       }
     }
-    if (!slot.store_row(row, values, state_->scratch.data())) {
+    if (!slot.store_row(row, values)) {
       return tensor_error(ErrorCode::tensor_invalid, tensor->name,
                           "row " + std::to_string(row) +
                               " differs from the embedding, of which it has to be a copy");

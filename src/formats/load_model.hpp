@@ -43,10 +43,13 @@ struct TensorInfo {
 
 class ModelLoader {
  public:
+  /// type: how the matrices are kept in memory; int8 rounds each as it is read.
   /// Checks everything that can be checked without the tensors' bytes: configuration, header, and
-  /// that the file has every tensor the configuration calls for, in the right shape. Errors: all of
-  /// ErrorCode but input_invalid.
-  static Result<ModelLoader> open(const FolderHeader& folder);
+  /// that the file has every tensor the configuration calls for, in the right shape, and none
+  /// besides. Then allocates the model. Errors: all of ErrorCode but input_invalid and
+  /// option_invalid.
+  static Result<ModelLoader> open(const FolderHeader& folder,
+                                  kernels::WeightType type = kernels::WeightType::f32);
   ModelLoader(ModelLoader&&) noexcept;
   ModelLoader& operator=(ModelLoader&&) noexcept;
   ~ModelLoader();
@@ -56,10 +59,12 @@ class ModelLoader {
   /// The next tensor whose bytes are wanted, in file order (unused tensors are skipped); null when
   /// none is left.
   const TensorInfo* next() const;
-  /// The bytes of next(). Errors: file_damaged for a wrong length, tensor_invalid for NaN or
-  /// infinity among weights.
+  /// The bytes of next(); after an error they are still awaited. Errors: file_damaged for a wrong
+  /// length, tensor_invalid for NaN or infinity among weights, or a second copy of the embedding
+  /// that differs.
   Result<void> accept(std::span<const std::byte> bytes);
-  /// The model, once next() is null. Errors: file_damaged if called early.
+  /// The model, once next() is null. Errors: file_damaged if called early, option_invalid if called
+  /// again, out_of_memory.
   Result<std::unique_ptr<const Model>> finish();
 
  private:

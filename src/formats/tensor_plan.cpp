@@ -135,6 +135,7 @@ Result<void> make_stack_relations(const Config& config, const RelationIndex& ind
 
 struct Allocate {
   const TensorSlot& slot;
+  kernels::WeightType type;
   const char* where;
 
   template <class T>
@@ -145,8 +146,8 @@ struct Allocate {
     destination = std::move(allocated.value());
     return {};
   }
-  Result<void> operator()(kernels::PackedMatrix* matrix) const {
-    return keep(*matrix, kernels::PackedMatrix::allocate(slot.rows(), slot.cols(), where));
+  Result<void> operator()(kernels::WeightMatrix* matrix) const {
+    return keep(*matrix, kernels::WeightMatrix::allocate(type, slot.rows(), slot.cols(), where));
   }
   Result<void> operator()(AlignedBuffer<float>* values) const {
     return keep(*values, AlignedBuffer<float>::allocate(slot.shape[0], where));
@@ -164,10 +165,9 @@ struct StoreRow {
   int row;
   int cols;
   const float* values;
-  float* scratch;
 
-  bool operator()(kernels::PackedMatrix* matrix) const {
-    matrix->set_column(row, values);
+  bool operator()(kernels::WeightMatrix* matrix) const {
+    matrix->set_row(row, values);
     return true;
   }
   bool operator()(AlignedBuffer<float>* buffer) const {
@@ -184,21 +184,29 @@ struct StoreRow {
     }
     return true;
   }
-  bool operator()(SameAs same) const {
-    same.matrix->copy_column(row, scratch);
-    return std::equal(values, values + cols, scratch);
-  }
+  bool operator()(SameAs same) const { return same.matrix->holds_row(row, values); }
 };
 
 }  // namespace
 
-Result<void> TensorSlot::allocate() const {
+Result<void> TensorSlot::allocate(kernels::WeightType type) const {
   const std::string where = "model.safetensors: " + name;
-  return std::visit(Allocate{*this, where.c_str()}, destination);
+  return std::visit(Allocate{*this, type, where.c_str()}, destination);
 }
 
-bool TensorSlot::store_row(int row, const float* values, float* scratch) const {
-  return std::visit(StoreRow{row, cols(), values, scratch}, destination);
+bool TensorSlot::needs_levelling() const {
+  const auto* matrix = std::get_if<kernels::WeightMatrix*>(&destination);
+  return matrix != nullptr && (*matrix)->type() == kernels::WeightType::int8;
+}
+
+void TensorSlot::level_row(const float* values) const {
+  if (const auto* matrix = std::get_if<kernels::WeightMatrix*>(&destination)) {
+    (*matrix)->level(values);
+  }
+}
+
+bool TensorSlot::store_row(int row, const float* values) const {
+  return std::visit(StoreRow{row, cols(), values}, destination);
 }
 
 Result<void> Unfinished::make_relations() {

@@ -18,12 +18,12 @@ struct Transposed {
 };
 /// A tensor that has to equal one already there.
 struct SameAs {
-  const kernels::PackedMatrix* matrix;
+  const kernels::WeightMatrix* matrix;
 };
 
 using Shape = std::vector<std::uint64_t>;
 using Destination =
-    std::variant<kernels::PackedMatrix*, AlignedBuffer<float>*, Matrix*, Transposed, SameAs>;
+    std::variant<kernels::WeightMatrix*, AlignedBuffer<float>*, Matrix*, Transposed, SameAs>;
 
 struct TensorSlot {
   std::string name;
@@ -32,10 +32,13 @@ struct TensorSlot {
 
   int rows() const { return shape.size() == 1 ? 1 : static_cast<int>(shape.front()); }
   int cols() const { return static_cast<int>(shape.back()); }
-  /// Room for the tensor. Errors: out_of_memory.
-  Result<void> allocate() const;
+  /// Room for the tensor, matrices of weights in `type`. Errors: out_of_memory.
+  Result<void> allocate(kernels::WeightType type) const;
+  /// Whether level_row has to see every row before one is stored.
+  bool needs_levelling() const;
+  void level_row(const float* values) const;
   /// Stores values[0 .. cols()) of one file row. False where SameAs finds a difference.
-  bool store_row(int row, const float* values, float* scratch) const;
+  bool store_row(int row, const float* values) const;
 };
 
 /// A model being loaded: the relations' tables wait here until they can be packed.

@@ -5,6 +5,7 @@
 
 #include "src/kernels/activation.hpp"
 #include "src/kernels/elementwise.hpp"
+#include "src/kernels/int8.hpp"
 #include "src/kernels/matmul.hpp"
 #include "src/kernels/normalise.hpp"
 #include "src/kernels/simd.hpp"
@@ -30,6 +31,15 @@ void matmul(MatrixView<const float> input, const PackedView& weight, const float
 
 void matmul_add(MatrixView<const float> input, const PackedView& weight, MatrixView<float> output) {
   matmul<Arch, Start::output>(input, weight, nullptr, output);
+}
+
+void matmul(MatrixView<const float> input, const WeightMatrix& weight, const float* bias,
+            RoundedRows& scratch, MatrixView<float> output) {
+  if (weight.type() == WeightType::f32) {
+    matmul(input, weight.f32().view(), bias, output);
+  } else {
+    int8_matmul<Arch>(input, weight.int8(), bias, scratch, output);
+  }
 }
 
 void add(float* target, const float* source, int count) {

@@ -47,6 +47,8 @@ class PackedMatrix {
   /// Value k of every column = values[0 .. cols): appends a value vector, or loads a table whose
   /// rows are relations.
   void set_depth_row(int k, const float* values);
+  /// Whether column `col` has exactly these values.
+  bool holds_column(int col, const float* values) const;
   /// values[0 .. depth) = column `col`: one row of an embedding kept packed for the output
   /// projection.
   void copy_column(int col, float* values) const;

@@ -43,6 +43,16 @@ void PackedMatrix::set_column(int col, const float* values) {
   }
 }
 
+bool PackedMatrix::holds_column(int col, const float* values) const {
+  const float* source = at(col, 0);
+  for (int k = 0; k < depth_; ++k) {
+    if (source[static_cast<std::ptrdiff_t>(k) * kPanelWidth] != values[k]) {
+      return false;
+    }
+  }
+  return true;
+}
+
 void PackedMatrix::copy_column(int col, float* values) const {
   const float* source = at(col, 0);
   for (int k = 0; k < depth_; ++k) {

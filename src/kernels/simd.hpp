@@ -3,7 +3,17 @@
 // for emulated widths as well.
 #pragma once
 
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+
 #include <xsimd/xsimd.hpp>
+
+#if defined(__wasm_simd128__)
+#include <wasm_simd128.h>
+#elif defined(__AVX2__)
+#include <immintrin.h>
+#endif
 
 namespace relata::simd {
 
@@ -45,6 +55,84 @@ void store_tail(float* target, const Floats<Arch>& value, int count) {
   value.store_unaligned(lanes);
   for (int i = 0; i < count; ++i) {
     target[i] = lanes[i];
+  }
+}
+
+// Products of 8-bit weights with 16-bit activations, two neighbours at a time. xsimd has no
+// pairwise product, so this is the one place with instructions by name; widths other than the
+// build's take the plain loops.
+//
+// The activations are kept as 16-bit integers in memory: V8 14 and later turns a product of two
+// widened operands into slower instructions.
+
+template <class Arch>
+using Ints = xsimd::batch<std::int32_t, Arch>;
+/// Two 16-bit values for each column: [column][pair].
+template <class Arch>
+using Pairs = xsimd::batch<std::int16_t, Arch>;
+
+template <class Arch>
+inline constexpr bool kNamedInstructions = std::is_same_v<Arch, BuildArch>;
+
+/// Widens 2 * kWidth 8-bit values.
+template <class Arch>
+Pairs<Arch> load_pairs(const std::int8_t* source) {
+#if defined(__wasm_simd128__)
+  if constexpr (kNamedInstructions<Arch>) {
+    return wasm_i16x8_load8x8(source);
+  }
+#elif defined(__AVX2__)
+  if constexpr (kNamedInstructions<Arch>) {
+    return _mm256_cvtepi8_epi16(_mm_loadu_si128(reinterpret_cast<const __m128i*>(source)));
+  }
+#endif
+  std::int16_t lanes[2 * kWidth<Arch>];
+  for (int i = 0; i < 2 * kWidth<Arch>; ++i) {
+    lanes[i] = source[i];
+  }
+  return Pairs<Arch>::load_unaligned(lanes);
+}
+
+/// The same pair for every column.
+template <class Arch>
+Pairs<Arch> broadcast_pair(const std::int16_t* source) {
+  std::int32_t both = 0;
+  std::memcpy(&both, source, sizeof both);
+  return xsimd::bitwise_cast<std::int16_t>(Ints<Arch>(both));
+}
+
+/// sums[c] + a[c][0] * b[c][0] + a[c][1] * b[c][1], in 32 bits.
+template <class Arch>
+Ints<Arch> add_pair_products(const Pairs<Arch>& a, const Pairs<Arch>& b, const Ints<Arch>& sums) {
+#if defined(__wasm_simd128__)
+  if constexpr (kNamedInstructions<Arch>) {
+    return sums + Ints<Arch>(wasm_i32x4_dot_i16x8(a, b));
+  }
+#elif defined(__AVX2__)
+  if constexpr (kNamedInstructions<Arch>) {
+    return sums + Ints<Arch>(_mm256_madd_epi16(a, b));
+  }
+#endif
+  std::int16_t left[2 * kWidth<Arch>];
+  std::int16_t right[2 * kWidth<Arch>];
+  std::int32_t products[kWidth<Arch>];
+  a.store_unaligned(left);
+  b.store_unaligned(right);
+  for (int c = 0; c < kWidth<Arch>; ++c) {
+    products[c] = left[2 * c] * right[2 * c] + left[2 * c + 1] * right[2 * c + 1];
+  }
+  return sums + Ints<Arch>::load_unaligned(products);
+}
+
+/// Rounds to the nearest integer (ties to even), |value| <= 32767, and stores kWidth 16-bit values.
+template <class Arch>
+void store_rounded(std::int16_t* target, const Floats<Arch>& value) {
+  // Adding 1.5 * 2^23 leaves the rounded integer in the low bits of the sum.
+  const auto bits = xsimd::bitwise_cast<std::int32_t>(value + Floats<Arch>(12582912.0F));
+  std::int32_t lanes[kWidth<Arch>];
+  bits.store_unaligned(lanes);
+  for (int i = 0; i < kWidth<Arch>; ++i) {
+    target[i] = static_cast<std::int16_t>(lanes[i]);
   }
 }
 

@@ -62,6 +62,17 @@ void attend_tile(int head, const Relation* relation, const RelationTile& tile,
   }
 }
 
+/// Queries [rows, num_heads * head_dim] in the workspace, with the attention's scale.
+MatrixView<const float> project_queries(const Config& config, const AttentionWeights& weights,
+                                        MatrixView<const float> input, Workspace& workspace) {
+  const auto queries = workspace.queries.view().slice_rows(0, input.rows);
+  apply(weights.query, input, workspace, queries);
+  for (int i = 0; i < queries.rows; ++i) {
+    kernels::scale(queries.row(i), config.attention_scale, queries.cols);
+  }
+  return queries;
+}
+
 }  // namespace
 
 void attend(const Config& config, const AttentionPlace& place, MatrixView<const float> queries,
@@ -88,25 +99,51 @@ void attend(const Config& config, const AttentionPlace& place, MatrixView<const 
   }
 }
 
-void attention(const Config& config, const AttentionWeights& weights, const AttentionPlace& place,
-               MatrixView<const float> input, const KeyValues& memory, Workspace& workspace,
-               AttentionTrace* trace, MatrixView<float> output) {
-  const auto queries = workspace.queries.view().slice_rows(0, input.rows);
+void self_attention(const Config& config, const AttentionWeights& weights, AttentionKind kind,
+                    int layer, const Relation* relation, MatrixView<const float> input,
+                    std::span<const AttentionSequence> sequences, Workspace& workspace,
+                    MatrixView<float> output) {
+  const auto keys = workspace.keys.view().slice_rows(0, input.rows);
+  const auto values = workspace.values.view().slice_rows(0, input.rows);
   const auto context = workspace.context.view().slice_rows(0, input.rows);
-  apply(weights.query, input, queries);
-  for (int i = 0; i < queries.rows; ++i) {
-    kernels::scale(queries.row(i), config.attention_scale, queries.cols);
+  const auto queries = project_queries(config, weights, input, workspace);
+  apply(weights.key, input, workspace, keys);
+  apply(weights.value, input, workspace, values);
+  int first = 0;
+  for (const AttentionSequence& sequence : sequences) {
+    const auto rows_of = [&](auto all) { return all.slice_rows(first, sequence.num_rows); };
+    if (kind == AttentionKind::encoder_self) {
+      sequence.memory->length = 0;
+    }
+    sequence.memory->append(rows_of(keys), rows_of(values));
+    attend(config, {kind, layer, sequence.first_query, relation, sequence.labels}, rows_of(queries),
+           *sequence.memory, workspace, sequence.trace, rows_of(context));
+    first += sequence.num_rows;
   }
-  attend(config, place, queries, memory, workspace, trace, context);
-  apply(weights.output, context, output);
+  apply(weights.output, context, workspace, output);
+}
+
+void cross_attention(const Config& config, const AttentionWeights& weights, int layer,
+                     MatrixView<const float> input, std::span<const AttentionSequence> sequences,
+                     Workspace& workspace, MatrixView<float> output) {
+  const auto context = workspace.context.view().slice_rows(0, input.rows);
+  const auto queries = project_queries(config, weights, input, workspace);
+  int first = 0;
+  for (const AttentionSequence& sequence : sequences) {
+    const auto rows_of = [&](auto all) { return all.slice_rows(first, sequence.num_rows); };
+    attend(config, {AttentionKind::cross, layer, sequence.first_query, nullptr, {}},
+           rows_of(queries), *sequence.memory, workspace, sequence.trace, rows_of(context));
+    first += sequence.num_rows;
+  }
+  apply(weights.output, context, workspace, output);
 }
 
 void append_key_values(const AttentionWeights& weights, MatrixView<const float> input,
                        Workspace& workspace, KeyValues& memory) {
   const auto keys = workspace.keys.view().slice_rows(0, input.rows);
   const auto values = workspace.values.view().slice_rows(0, input.rows);
-  apply(weights.key, input, keys);
-  apply(weights.value, input, values);
+  apply(weights.key, input, workspace, keys);
+  apply(weights.value, input, workspace, values);
   memory.append(keys, values);
 }
 

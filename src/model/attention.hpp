@@ -2,6 +2,8 @@
 // 3).
 #pragma once
 
+#include <span>
+
 #include "src/model/attention_trace.hpp"
 #include "src/model/kv_cache.hpp"
 #include "src/model/weights.hpp"
@@ -9,7 +11,7 @@
 
 namespace relata {
 
-/// Where an attention stands: which one it is, and how its queries lie against the keys.
+/// Where the queries of one sequence stand: in which attention, and how they lie against the keys.
 struct AttentionPlace {
   AttentionKind kind = AttentionKind::encoder_self;
   int layer = 0;
@@ -18,21 +20,37 @@ struct AttentionPlace {
   MatrixView<const int> labels;        // [queries, keys], only for an index of labels
 };
 
-/// output = Attention(input, memory) [n, d_model]: projects the queries, attends to what `memory`
-/// holds, projects the context. Decoder self-attention is causal. trace: records the heads it asks
-/// for if not null.
-void attention(const Config& config, const AttentionWeights& weights, const AttentionPlace& place,
-               MatrixView<const float> input, const KeyValues& memory, Workspace& workspace,
-               AttentionTrace* trace, MatrixView<float> output);
+/// One sequence of a batch. The rows of all sequences lie one after the other, without padding.
+struct AttentionSequence {
+  int num_rows = 0;             // its queries, in this pass
+  int first_query = 0;          // position of the first of them
+  KeyValues* memory = nullptr;  // the keys and values they attend to
+  MatrixView<const int> labels;
+  AttentionTrace* trace = nullptr;
+};
 
-/// The part of `attention` between its projections: scores, relation, softmax and context of every
-/// head. queries [n, num_heads * head_dim] already carry the attention's scale; context has the
-/// same shape.
+/// output = Attention(input, input) [rows, d_model]: every projection reads its weights once for
+/// all rows; each sequence then attends to its own memory alone, to which its keys and values are
+/// appended first (the encoder's memory holds one sequence at a time). A row's result does not
+/// depend on the other sequences, not by a bit. Decoder self-attention is causal.
+void self_attention(const Config& config, const AttentionWeights& weights, AttentionKind kind,
+                    int layer, const Relation* relation, MatrixView<const float> input,
+                    std::span<const AttentionSequence> sequences, Workspace& workspace,
+                    MatrixView<float> output);
+
+/// output = Attention(input, source) [rows, d_model], with the sources in the sequences' memories.
+void cross_attention(const Config& config, const AttentionWeights& weights, int layer,
+                     MatrixView<const float> input, std::span<const AttentionSequence> sequences,
+                     Workspace& workspace, MatrixView<float> output);
+
+/// The part between the projections, for one sequence: scores, relation, softmax and context of
+/// every head. queries [n, num_heads * head_dim] already carry the attention's scale; context has
+/// the same shape.
 void attend(const Config& config, const AttentionPlace& place, MatrixView<const float> queries,
             const KeyValues& memory, Workspace& workspace, AttentionTrace* trace,
             MatrixView<float> context);
 
-/// Projects input [n, d_model] to keys and values and appends them to memory.
+/// Projects input [n, d_model], one sequence, to keys and values and appends them to memory.
 void append_key_values(const AttentionWeights& weights, MatrixView<const float> input,
                        Workspace& workspace, KeyValues& memory);
 

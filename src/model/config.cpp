@@ -72,4 +72,15 @@ Result<void> check(const Config& config) {
   return {};
 }
 
+Result<void> check_token_ids(const Config& config, std::span<const int> ids, const char* what) {
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0 || ids[i] >= config.vocab_size) {
+      return Error{ErrorCode::input_invalid, std::string(what) + " token " + std::to_string(i),
+                   "token id " + std::to_string(ids[i]) + " is not below the vocabulary size " +
+                       std::to_string(config.vocab_size)};
+    }
+  }
+  return {};
+}
+
 }  // namespace relata

@@ -1,6 +1,7 @@
 // What a model is: every size and switch, checked once, constant afterwards.
 #pragma once
 
+#include <span>
 #include <string>
 #include <vector>
 
@@ -72,5 +73,8 @@ inline constexpr int kMaxTargetLength = 1 << 20;
 /// Every limit and contradiction between fields. Errors: config_invalid naming the field,
 /// unsupported.
 Result<void> check(const Config& config);
+
+/// Errors: input_invalid naming the first id outside the vocabulary as `what` and its position.
+Result<void> check_token_ids(const Config& config, std::span<const int> ids, const char* what);
 
 }  // namespace relata

@@ -4,7 +4,6 @@
 #include <string>
 #include <utility>
 
-#include "src/model/attention.hpp"
 #include "src/model/feed_forward.hpp"
 #include "src/model/linear.hpp"
 
@@ -14,85 +13,197 @@ namespace {
 /// Source rows projected at once to cross keys and values: enough to share each weight, little to
 /// hold.
 constexpr int kProjectionRows = 64;
+/// Positions a hypothesis has room for at first; doubled whenever they are full.
+constexpr int kFirstCapacity = 32;
 
 }  // namespace
 
-Result<Decoder> Decoder::start(const Model& model, MatrixView<const float> encoded,
-                               int max_target_length, int max_rows, bool with_trace) {
+Result<Decoder> Decoder::start(const Model& model, const DecoderLimits& limits) {
   const Config& config = model.config;
-  const StackWeights& stack = model.weights.decoder;
   Decoder decoder;
   decoder.model_ = &model;
-  decoder.max_rows_ = max_rows;
-  decoder.max_target_length_ = max_target_length;
-  RELATA_TRY_ASSIGN(decoder.cache_, KvCache::allocate(config, encoded.rows, max_target_length));
-  {
-    const int chunk = std::min(encoded.rows, kProjectionRows);
-    RELATA_TRY_ASSIGN(auto workspace,
-                      Workspace::allocate(config, stack.relations, chunk, 0, false));
-    for (int i = 0; i < config.num_decoder_layers; ++i) {
-      const auto at = static_cast<std::size_t>(i);
-      for (int first = 0; first < encoded.rows; first += chunk) {
-        append_key_values(stack.layers[at].cross_attention,
-                          encoded.slice_rows(first, std::min(chunk, encoded.rows - first)),
-                          workspace, decoder.cache_.cross[at]);
-      }
-    }
-  }
-  RELATA_TRY_ASSIGN(decoder.workspace_,
-                    Workspace::allocate(config, stack.relations, max_rows,
-                                        std::max(encoded.rows, max_target_length), with_trace));
-  RELATA_TRY_ASSIGN(decoder.hidden_, Matrix::allocate(max_rows, config.d_model, "decoder"));
+  decoder.limits_ = limits;
+  RELATA_TRY_ASSIGN(
+      decoder.workspace_,
+      Workspace::allocate(config, model.weights.decoder.relations, limits.max_rows,
+                          std::max(limits.max_source_length, limits.max_target_length),
+                          limits.with_trace));
+  RELATA_TRY_ASSIGN(decoder.hidden_, Matrix::allocate(limits.max_rows, config.d_model, "decoder"));
   return decoder;
 }
 
-Result<void> Decoder::forward(std::span<const int> token_ids, MatrixView<float> logits,
-                              AttentionTrace* trace) {
+Result<Decoder> Decoder::start(const Model& model, MatrixView<const float> encoded,
+                               int max_target_length, int max_rows, bool with_trace) {
+  RELATA_TRY_ASSIGN(auto decoder,
+                    start(model, {encoded.rows, max_target_length, max_rows, with_trace}));
+  RELATA_TRY(decoder.add_source(encoded));
+  return decoder;
+}
+
+Result<void> Decoder::add_source(MatrixView<const float> encoded) {
   const Config& config = model_->config;
   const StackWeights& stack = model_->weights.decoder;
-  const auto limit = static_cast<std::size_t>(std::min(max_rows_, max_target_length_ - length_));
-  if (token_ids.empty() || token_ids.size() > limit) {
-    return Error{ErrorCode::input_invalid, "target",
-                 "the decoder takes from 1 to " + std::to_string(limit) + " tokens here"};
+  RELATA_TRY_ASSIGN(auto source, KvCache::allocate(config, encoded.rows));
+  RELATA_TRY_ASSIGN(auto self,
+                    KvCache::allocate(config, std::min(kFirstCapacity, limits_.max_target_length)));
+  const int chunk = std::min(encoded.rows, kProjectionRows);
+  RELATA_TRY_ASSIGN(auto workspace, Workspace::allocate(config, stack.relations, chunk, 0, false));
+  for (std::size_t i = 0; i < source.layers.size(); ++i) {
+    for (int first = 0; first < encoded.rows; first += chunk) {
+      append_key_values(stack.layers[i].cross_attention,
+                        encoded.slice_rows(first, std::min(chunk, encoded.rows - first)), workspace,
+                        source.layers[i]);
+    }
   }
-  const int rows = static_cast<int>(token_ids.size());
+  hypotheses_.push_back({std::make_shared<KvCache>(std::move(source)), std::move(self)});
+  return {};
+}
+
+Result<void> Decoder::reorder(std::span<const int> parents) {
+  std::vector<int> heirs(hypotheses_.size(), -1);  // who took over a parent's cache
+  std::vector<Hypothesis> children(parents.size());
+  for (std::size_t i = 0; i < parents.size(); ++i) {
+    const auto parent = static_cast<std::size_t>(parents[i]);
+    children[i].source = hypotheses_[parent].source;
+    if (heirs[parent] < 0) {
+      heirs[parent] = static_cast<int>(i);
+      children[i].self = std::move(hypotheses_[parent].self);
+    }
+  }
+  for (std::size_t i = 0; i < hypotheses_.size(); ++i) {
+    if (heirs[i] < 0) {
+      spare_.push_back(std::move(hypotheses_[i].self));
+    }
+  }
+  for (std::size_t i = 0; i < parents.size(); ++i) {
+    const int heir = heirs[static_cast<std::size_t>(parents[i])];
+    if (heir == static_cast<int>(i)) {
+      continue;
+    }
+    const KvCache& original = children[static_cast<std::size_t>(heir)].self;
+    const auto fitting = std::find_if(
+        spare_.begin(), spare_.end(),
+        [&original](const KvCache& spare) { return spare.capacity() >= original.length(); });
+    if (fitting != spare_.end()) {
+      children[i].self = std::move(*fitting);
+      spare_.erase(fitting);
+    } else {
+      RELATA_TRY_ASSIGN(children[i].self, KvCache::allocate(model_->config, original.capacity()));
+    }
+    for (std::size_t layer = 0; layer < original.layers.size(); ++layer) {
+      children[i].self.layers[layer].assign(original.layers[layer]);
+    }
+  }
+  hypotheses_ = std::move(children);
+  // Room for a whole round of copies is worth keeping, more is not.
+  spare_.resize(std::min(spare_.size(), hypotheses_.size()));
+  return {};
+}
+
+Result<int> Decoder::check(std::span<const DecoderRun> runs) {
+  if (runs.size() != hypotheses_.size()) {
+    return Error{ErrorCode::input_invalid, "target",
+                 "the decoder takes one run of tokens for each of its " +
+                     std::to_string(hypotheses_.size()) + " hypotheses"};
+  }
+  std::size_t rows = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const auto room =
+        static_cast<std::size_t>(limits_.max_target_length - length(static_cast<int>(i)));
+    rows += runs[i].token_ids.size();
+    const auto limit = std::min(room, static_cast<std::size_t>(limits_.max_rows));
+    if (runs[i].token_ids.empty() || runs[i].token_ids.size() > limit) {
+      return Error{ErrorCode::input_invalid, "target",
+                   "the decoder takes from 1 to " + std::to_string(limit) + " tokens here"};
+    }
+    RELATA_TRY(check_token_ids(model_->config, runs[i].token_ids, "target"));
+  }
+  if (rows > static_cast<std::size_t>(limits_.max_rows)) {
+    return Error{ErrorCode::input_invalid, "target",
+                 "the decoder takes " + std::to_string(limits_.max_rows) + " tokens at once"};
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    RELATA_TRY(make_room(hypotheses_[i],
+                         length(static_cast<int>(i)) + static_cast<int>(runs[i].token_ids.size())));
+  }
+  return static_cast<int>(rows);
+}
+
+Result<void> Decoder::make_room(Hypothesis& hypothesis, int length) {
+  if (length <= hypothesis.self.capacity()) {
+    return {};
+  }
+  const int capacity =
+      std::min(std::max(length, 2 * hypothesis.self.capacity()), limits_.max_target_length);
+  RELATA_TRY_ASSIGN(auto larger, KvCache::allocate(model_->config, capacity));
+  for (std::size_t layer = 0; layer < larger.layers.size(); ++layer) {
+    larger.layers[layer].assign(hypothesis.self.layers[layer]);
+  }
+  hypothesis.self = std::move(larger);
+  return {};
+}
+
+Result<void> Decoder::forward(std::span<const DecoderRun> runs, MatrixView<float> logits) {
+  const Config& config = model_->config;
+  const StackWeights& stack = model_->weights.decoder;
+  RELATA_TRY_ASSIGN(const int rows, check(runs));
   const auto hidden = hidden_.view().slice_rows(0, rows);
   const auto output = workspace_.sublayer_output.view().slice_rows(0, rows);
-  RELATA_TRY(embed(*model_, token_ids, length_, hidden));
+  std::vector<AttentionSequence> self;
+  std::vector<AttentionSequence> cross;
+  std::vector<std::size_t> cross_of;  // hypothesis whose source a cross sequence reads
+  int first = 0;
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    const int count = static_cast<int>(runs[i].token_ids.size());
+    const int position = hypotheses_[i].self.length();
+    RELATA_TRY(embed(*model_, runs[i].token_ids, position, hidden.slice_rows(first, count)));
+    self.push_back({count, position, nullptr, {}, runs[i].trace});
+    // Neighbours over one source read it together.
+    if (i > 0 && hypotheses_[i].source == hypotheses_[i - 1].source && runs[i].trace == nullptr &&
+        runs[i - 1].trace == nullptr) {
+      cross.back().num_rows += count;
+    } else {
+      cross.push_back({count, position, nullptr, {}, runs[i].trace});
+      cross_of.push_back(i);
+    }
+    first += count;
+  }
   for (int i = 0; i < config.num_decoder_layers; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const LayerWeights& layer = stack.layers[at];
-    AttentionPlace place;
-    place.kind = AttentionKind::decoder_self;
-    place.layer = i;
-    place.first_query = length_;
-    place.relation = stack.relation_of(i);
+    for (std::size_t j = 0; j < self.size(); ++j) {
+      self[j].memory = &hypotheses_[j].self.layers[at];
+    }
+    for (std::size_t j = 0; j < cross.size(); ++j) {
+      cross[j].memory = &hypotheses_[cross_of[j]].source->layers[at];
+    }
     auto input = before_sublayer(config, layer.self_attention_norm, hidden, workspace_);
-    append_key_values(layer.self_attention, input, workspace_, cache_.self[at]);
-    attention(config, layer.self_attention, place, input, cache_.self[at], workspace_, trace,
-              output);
+    self_attention(config, layer.self_attention, AttentionKind::decoder_self, i,
+                   stack.relation_of(i), input, self, workspace_, output);
     after_sublayer(config, layer.self_attention_norm, output, hidden);
 
-    place.kind = AttentionKind::cross;
-    place.relation = nullptr;
     input = before_sublayer(config, layer.cross_attention_norm, hidden, workspace_);
-    attention(config, layer.cross_attention, place, input, cache_.cross[at], workspace_, trace,
-              output);
+    cross_attention(config, layer.cross_attention, i, input, cross, workspace_, output);
     after_sublayer(config, layer.cross_attention_norm, output, hidden);
 
     input = before_sublayer(config, layer.feed_forward_norm, hidden, workspace_);
     feed_forward(config, layer.feed_forward, input, workspace_, output);
     after_sublayer(config, layer.feed_forward_norm, output, hidden);
   }
-  length_ += rows;
   if (config.norm_position == NormPosition::pre) {
     normalise(config, stack.final_norm, hidden, hidden);
   }
   for (int i = 0; i < rows; ++i) {
     kernels::scale(hidden.row(i), config.logits_scale, config.d_model);
   }
-  kernels::matmul(hidden, model_->weights.output_projection().view(), nullptr, logits);
+  kernels::matmul(hidden, model_->weights.output_projection(), nullptr, workspace_.rounded, logits);
   return {};
+}
+
+Result<void> Decoder::forward(std::span<const int> token_ids, MatrixView<float> logits,
+                              AttentionTrace* trace) {
+  const DecoderRun run{token_ids, trace};
+  return forward({&run, 1}, logits);
 }
 
 }  // namespace relata

@@ -1,7 +1,10 @@
 #pragma once
 
+#include <memory>
 #include <span>
+#include <vector>
 
+#include "src/model/attention.hpp"
 #include "src/model/attention_trace.hpp"
 #include "src/model/kv_cache.hpp"
 #include "src/model/weights.hpp"
@@ -9,32 +12,68 @@
 
 namespace relata {
 
-/// The decoder over one encoded source. Feeding several tokens at once gives what feeding them one
-/// by one gives.
+/// What a decoder makes room for.
+struct DecoderLimits {
+  int max_source_length = 0;
+  int max_target_length = 0;  // tokens fed to one hypothesis in all
+  int max_rows = 0;           // tokens fed in one pass
+  bool with_trace = false;
+};
+
+/// The next tokens of one hypothesis: one row of the pass each.
+struct DecoderRun {
+  std::span<const int> token_ids;
+  AttentionTrace* trace = nullptr;  // records decoder_self and cross if not null
+};
+
+/// The decoder over any number of hypotheses, each the continuation of one encoded source. One pass
+/// reads every weight once for all rows. Feeding several tokens at once gives what feeding them one
+/// by one gives, and a hypothesis the logits it has alone, to the bit.
 class Decoder {
  public:
-  /// Projects the source [n, d_model] to every layer's cross keys and values, once. Up to max_rows
-  /// tokens are fed at once, max_target_length in all. The model must outlive the decoder. Errors:
-  /// out_of_memory.
+  /// Without hypotheses. The model must outlive the decoder. Errors: out_of_memory.
+  static Result<Decoder> start(const Model& model, const DecoderLimits& limits);
+  /// With one hypothesis over one source [n, d_model].
   static Result<Decoder> start(const Model& model, MatrixView<const float> encoded,
                                int max_target_length, int max_rows, bool with_trace);
 
-  /// Tokens fed so far: the position of the next one.
-  int length() const { return length_; }
-  /// Feeds token_ids at positions length() onwards and writes the logits of each [token_ids.size(),
-  /// vocab_size]. trace: records decoder_self and cross if not null. Errors: input_invalid for an
-  /// id outside the vocabulary or more tokens than `start` made room for.
+  /// Projects a source [n, d_model] to every layer's cross keys and values, once, and adds a
+  /// hypothesis over it behind the others, to which nothing has been fed. Errors: out_of_memory.
+  Result<void> add_source(MatrixView<const float> encoded);
+  /// Hypothesis i is from now on a continuation of what was parents[i]; those without a child are
+  /// dropped, and sources without a hypothesis with them. A parent's first child takes over its
+  /// keys and values, only further children copy them. Errors: out_of_memory; then the decoder is
+  /// not to be used.
+  Result<void> reorder(std::span<const int> parents);
+
+  int num_hypotheses() const { return static_cast<int>(hypotheses_.size()); }
+  /// Tokens fed to a hypothesis so far: the position of its next one.
+  int length(int hypothesis = 0) const {
+    return hypotheses_[static_cast<std::size_t>(hypothesis)].self.length();
+  }
+  /// Feeds runs[i] to hypothesis i, one run for each and none empty, and writes the logits of every
+  /// token [tokens of all runs, vocab_size]. Errors: input_invalid for an id outside the vocabulary
+  /// or more tokens than there is room for, out_of_memory; nothing has been fed then.
+  Result<void> forward(std::span<const DecoderRun> runs, MatrixView<float> logits);
+  /// The same for the only hypothesis.
   Result<void> forward(std::span<const int> token_ids, MatrixView<float> logits,
                        AttentionTrace* trace);
 
  private:
+  struct Hypothesis {
+    std::shared_ptr<KvCache> source;
+    KvCache self;
+  };
+
+  Result<int> check(std::span<const DecoderRun> runs);
+  Result<void> make_room(Hypothesis& hypothesis, int length);
+
   const Model* model_ = nullptr;
-  KvCache cache_;
+  DecoderLimits limits_;
+  std::vector<Hypothesis> hypotheses_;
+  std::vector<KvCache> spare_;  // caches of dropped hypotheses, for copies to come
   Workspace workspace_;
   Matrix hidden_;  // [max_rows, d_model]
-  int max_rows_ = 0;
-  int max_target_length_ = 0;
-  int length_ = 0;
 };
 
 }  // namespace relata

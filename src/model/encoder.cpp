@@ -1,7 +1,11 @@
 #include "src/model/encoder.hpp"
 
+#include <algorithm>
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "src/model/attention.hpp"
 #include "src/model/feed_forward.hpp"
@@ -39,34 +43,52 @@ Result<void> check_labels(const Config& config, MatrixView<const int> labels, in
 
 }  // namespace
 
-Result<Matrix> encode(const Model& model, std::span<const int> token_ids,
-                      MatrixView<const int> labels, AttentionTrace* trace) {
-  const Config& config = model.config;
-  const StackWeights& stack = model.weights.encoder;
-  if (token_ids.empty() || token_ids.size() > static_cast<std::size_t>(kMaxSourceLength)) {
+Result<void> check(const Config& config, const Source& source) {
+  const std::span<const int> ids = source.token_ids;
+  if (ids.empty() || ids.size() > static_cast<std::size_t>(kMaxSourceLength)) {
     return Error{ErrorCode::input_invalid, "source",
                  "a source has from 1 to " + std::to_string(kMaxSourceLength) + " tokens"};
   }
-  const int length = static_cast<int>(token_ids.size());
-  RELATA_TRY(check_labels(config, labels, length));
+  RELATA_TRY(check_token_ids(config, ids, "source"));
+  return check_labels(config, source.labels, static_cast<int>(ids.size()));
+}
+
+Result<Matrix> encode(const Model& model, std::span<const Source> sources) {
+  const Config& config = model.config;
+  const StackWeights& stack = model.weights.encoder;
+  std::int64_t total = 0;
+  int longest = 0;
+  bool traced = false;
+  for (const Source& source : sources) {
+    RELATA_TRY(check(config, source));
+    longest = std::max(longest, static_cast<int>(source.token_ids.size()));
+    total += static_cast<std::int64_t>(source.token_ids.size());
+    traced = traced || source.trace != nullptr;
+  }
+  if (total > std::numeric_limits<int>::max()) {
+    return Error{ErrorCode::out_of_memory, "encoder",
+                 "cannot encode " + std::to_string(total) + " tokens at once"};
+  }
+  const int rows = static_cast<int>(total);
   RELATA_TRY_ASSIGN(auto workspace,
-                    Workspace::allocate(config, stack.relations, length, length, trace != nullptr));
-  RELATA_TRY_ASSIGN(auto memory, KeyValues::allocate(config, length));
-  RELATA_TRY_ASSIGN(auto result, Matrix::allocate(length, config.d_model, "encoder output"));
+                    Workspace::allocate(config, stack.relations, rows, longest, traced));
+  RELATA_TRY_ASSIGN(auto memory, KeyValues::allocate(config, longest));
+  RELATA_TRY_ASSIGN(auto result, Matrix::allocate(rows, config.d_model, "encoder output"));
   const auto hidden = result.view();
   const auto output = workspace.sublayer_output.view();
-  RELATA_TRY(embed(model, token_ids, 0, hidden));
+  std::vector<AttentionSequence> sequences;
+  int first = 0;
+  for (const Source& source : sources) {
+    const int length = static_cast<int>(source.token_ids.size());
+    RELATA_TRY(embed(model, source.token_ids, 0, hidden.slice_rows(first, length)));
+    sequences.push_back({length, 0, &memory, source.labels, source.trace});
+    first += length;
+  }
   for (int i = 0; i < config.num_encoder_layers; ++i) {
     const LayerWeights& layer = stack.layers[static_cast<std::size_t>(i)];
-    AttentionPlace place;
-    place.kind = AttentionKind::encoder_self;
-    place.layer = i;
-    place.relation = stack.relation_of(i);
-    place.labels = labels;
     auto input = before_sublayer(config, layer.self_attention_norm, hidden, workspace);
-    memory.length = 0;
-    append_key_values(layer.self_attention, input, workspace, memory);
-    attention(config, layer.self_attention, place, input, memory, workspace, trace, output);
+    self_attention(config, layer.self_attention, AttentionKind::encoder_self, i,
+                   stack.relation_of(i), input, sequences, workspace, output);
     after_sublayer(config, layer.self_attention_norm, output, hidden);
 
     input = before_sublayer(config, layer.feed_forward_norm, hidden, workspace);
@@ -77,6 +99,12 @@ Result<Matrix> encode(const Model& model, std::span<const int> token_ids,
     normalise(config, stack.final_norm, hidden, hidden);
   }
   return result;
+}
+
+Result<Matrix> encode(const Model& model, std::span<const int> token_ids,
+                      MatrixView<const int> labels, AttentionTrace* trace) {
+  const Source source{token_ids, labels, trace};
+  return encode(model, {&source, 1});
 }
 
 }  // namespace relata

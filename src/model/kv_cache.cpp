@@ -29,13 +29,19 @@ void KeyValues::append(MatrixView<const float> new_keys, MatrixView<const float>
   length += new_keys.rows;
 }
 
-Result<KvCache> KvCache::allocate(const Config& config, int source_length, int max_target_length) {
+void KeyValues::assign(const KeyValues& other) {
+  length = other.length;
+  for (std::size_t head = 0; head < keys.size(); ++head) {
+    keys[head].copy_from(other.keys[head], length, keys[head].depth());
+    values[head].copy_from(other.values[head], values[head].cols(), length);
+  }
+}
+
+Result<KvCache> KvCache::allocate(const Config& config, int capacity) {
   KvCache cache;
   for (int layer = 0; layer < config.num_decoder_layers; ++layer) {
-    RELATA_TRY_ASSIGN(auto self, KeyValues::allocate(config, max_target_length));
-    RELATA_TRY_ASSIGN(auto cross, KeyValues::allocate(config, source_length));
-    cache.self.push_back(std::move(self));
-    cache.cross.push_back(std::move(cross));
+    RELATA_TRY_ASSIGN(auto memory, KeyValues::allocate(config, capacity));
+    cache.layers.push_back(std::move(memory));
   }
   return cache;
 }

@@ -16,17 +16,19 @@ struct KeyValues {
   int capacity = 0;
 
   static Result<KeyValues> allocate(const Config& config, int capacity);
+  /// = other, of which only what is filled is copied. other.length <= capacity.
+  void assign(const KeyValues& other);
   /// keys and values [n, num_heads * head_dim], n <= capacity - length.
   void append(MatrixView<const float> new_keys, MatrixView<const float> new_values);
 };
 
-/// The decoder's memory: what it has read itself, and the source, projected once. One entry per
-/// decoder layer.
+/// One entry per decoder layer: a hypothesis's own tokens, or a source, projected once.
 struct KvCache {
-  std::vector<KeyValues> self;
-  std::vector<KeyValues> cross;
+  std::vector<KeyValues> layers;
 
-  static Result<KvCache> allocate(const Config& config, int source_length, int max_target_length);
+  static Result<KvCache> allocate(const Config& config, int capacity);
+  int capacity() const { return layers.front().capacity; }
+  int length() const { return layers.front().length; }
 };
 
 }  // namespace relata

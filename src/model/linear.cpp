@@ -21,8 +21,9 @@ void add_sinusoids(const Config& config, int position, float* row) {
 
 }  // namespace
 
-void apply(const Linear& linear, MatrixView<const float> input, MatrixView<float> output) {
-  kernels::matmul(input, linear.weight.view(), linear.bias.data(), output);
+void apply(const Linear& linear, MatrixView<const float> input, Workspace& workspace,
+           MatrixView<float> output) {
+  kernels::matmul(input, linear.weight, linear.bias.data(), workspace.rounded, output);
 }
 
 void normalise(const Config& config, const Norm& norm, MatrixView<const float> input,
@@ -64,7 +65,7 @@ Result<void> embed(const Model& model, std::span<const int> token_ids, int first
                    "token id " + std::to_string(id) + " is not below the vocabulary size " +
                        std::to_string(config.vocab_size)};
     }
-    model.weights.embedding.copy_column(id, hidden.row(i));
+    model.weights.embedding.copy_row(id, hidden.row(i));
     kernels::scale(hidden.row(i), config.embedding_scale, config.d_model);
     if (config.positions.kind == PositionKind::sinusoidal) {
       add_sinusoids(config, first_position + i, hidden.row(i));

@@ -9,7 +9,8 @@
 namespace relata {
 
 /// output = input * weight^T + bias. input [n, in], output [n, out].
-void apply(const Linear& linear, MatrixView<const float> input, MatrixView<float> output);
+void apply(const Linear& linear, MatrixView<const float> input, Workspace& workspace,
+           MatrixView<float> output);
 
 /// What a sublayer reads. Pre-norm: the normalised hidden state, in the workspace; post-norm: the
 /// hidden state itself.

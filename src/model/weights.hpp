@@ -6,14 +6,14 @@
 #include <vector>
 
 #include "src/base/aligned_buffer.hpp"
-#include "src/kernels/kernels.hpp"
+#include "src/kernels/weight_matrix.hpp"
 #include "src/model/config.hpp"
 #include "src/relation/relation_effect.hpp"
 
 namespace relata {
 
 struct Linear {
-  kernels::PackedMatrix weight;  // [out, in]
+  kernels::WeightMatrix weight;  // [out, in]
   AlignedBuffer<float> bias;     // [out], or empty
 };
 
@@ -59,14 +59,14 @@ struct StackWeights {
 };
 
 struct Weights {
-  kernels::PackedMatrix
-      embedding;  // [vocab_size, d_model], shared by encoder, decoder and a tied output
-  kernels::PackedMatrix lm_head;  // [vocab_size, d_model], empty when tied
+  /// [vocab_size, d_model], shared by encoder, decoder and a tied output.
+  kernels::WeightMatrix embedding;
+  kernels::WeightMatrix lm_head;  // [vocab_size, d_model], empty when tied
   StackWeights encoder;
   StackWeights decoder;
 
   /// The matrix that turns hidden states into logits.
-  const kernels::PackedMatrix& output_projection() const {
+  const kernels::WeightMatrix& output_projection() const {
     return lm_head.cols() > 0 ? lm_head : embedding;
   }
 };

@@ -23,6 +23,8 @@ Result<Workspace> Workspace::allocate(const Config& config, const std::vector<Re
     RELATA_TRY_ASSIGN(workspace.gate, Matrix::allocate(max_rows, config.d_ff, kWhere));
   }
   RELATA_TRY_ASSIGN(workspace.scores, Matrix::allocate(tile_rows, key_columns, kWhere));
+  const int widest = std::max({config.d_model, config.d_ff, heads_width});
+  RELATA_TRY_ASSIGN(workspace.rounded, kernels::RoundedRows::allocate(max_rows, widest, kWhere));
   if (with_trace) {
     RELATA_TRY_ASSIGN(workspace.relation_scores, Matrix::allocate(tile_rows, key_columns, kWhere));
   }

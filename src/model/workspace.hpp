@@ -3,6 +3,7 @@
 #pragma once
 
 #include "src/base/aligned_buffer.hpp"
+#include "src/kernels/weight_matrix.hpp"
 #include "src/model/config.hpp"
 #include "src/relation/relation_effect.hpp"
 
@@ -12,16 +13,17 @@ namespace relata {
 inline constexpr int kQueryTile = 16;
 
 struct Workspace {
-  Matrix normalised;       // [rows, d_model]
-  Matrix sublayer_output;  // [rows, d_model]
-  Matrix queries;          // [rows, num_heads * head_dim]
-  Matrix keys;             // [rows, num_heads * head_dim]
-  Matrix values;           // [rows, num_heads * head_dim]
-  Matrix context;          // [rows, num_heads * head_dim]
-  Matrix hidden;           // [rows, d_ff]
-  Matrix gate;             // [rows, d_ff], gated only
-  Matrix scores;           // [kQueryTile, keys rounded up to a panel]
-  Matrix relation_scores;  // the same, only while a trace is recorded
+  Matrix normalised;             // [rows, d_model]
+  Matrix sublayer_output;        // [rows, d_model]
+  Matrix queries;                // [rows, num_heads * head_dim]
+  Matrix keys;                   // [rows, num_heads * head_dim]
+  Matrix values;                 // [rows, num_heads * head_dim]
+  Matrix context;                // [rows, num_heads * head_dim]
+  Matrix hidden;                 // [rows, d_ff]
+  Matrix gate;                   // [rows, d_ff], gated only
+  Matrix scores;                 // [kQueryTile, keys rounded up to a panel]
+  Matrix relation_scores;        // the same, only while a trace is recorded
+  kernels::RoundedRows rounded;  // [rows, widest input of a product], for int8 weights
   RelationScratch relation;
 
   /// Errors: out_of_memory.

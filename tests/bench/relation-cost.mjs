@@ -5,6 +5,6 @@ import { buildPreset } from "../../tools/build.mjs";
 import { main, run } from "../../tools/process.mjs";
 
 await main(async () => {
-  const folder = await buildPreset("wasm", "relata_bench");
-  process.exitCode = await run([process.execPath, join(folder, "bench.cjs")]);
+  const folder = await buildPreset("wasm", "relata_relation_cost");
+  process.exitCode = await run([process.execPath, join(folder, "relation_cost.cjs")]);
 });

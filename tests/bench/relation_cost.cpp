@@ -1,6 +1,6 @@
 // What a relation costs: scores, softmax and context of one attention (no projections) with a
 // relation and without, alternating in one run, one JSON line per relation. Build the target
-// relata_bench and run it, natively or in Node.
+// relata_relation_cost and run it, natively or in Node.
 
 #include <algorithm>
 #include <chrono>

@@ -16,14 +16,14 @@ using namespace relata::test;
 namespace {
 
 /// Every value of a packed matrix equals the file's tensor of that name.
-void check_matrix(const kernels::PackedMatrix& matrix, const std::string& name, int rows,
+void check_matrix(const kernels::WeightMatrix& matrix, const std::string& name, int rows,
                   int cols) {
   CAPTURE(name);
   REQUIRE(matrix.cols() == rows);
   REQUIRE(matrix.depth() == cols);
   std::vector<float> row(static_cast<std::size_t>(cols));
   for (int i = 0; i < rows; ++i) {
-    matrix.copy_column(i, row.data());
+    matrix.copy_row(i, row.data());
     for (int j = 0; j < cols; ++j) {
       CHECK(row[static_cast<std::size_t>(j)] ==
             value_of(name, static_cast<std::size_t>(i * cols + j)));
