@@ -116,9 +116,10 @@ def main(folder, data):
         logits[f"logits.{i}"] = whole[positions].contiguous()
     here = __file__.rsplit("/", 1)[0]
     head = {"split": "test_2016_flickr", "max_new_tokens": limit, "torch": torch.__version__, "teacher_forced": teacher_forced}
-    body = ",\n".join("    " + json.dumps(case) for case in cases)
+    rows = [f"  {json.dumps(key)}: {json.dumps(value)}" for key, value in head.items()]
+    rows.append('  "cases": [\n' + ",\n".join("    " + json.dumps(case) for case in cases) + "\n  ]")
     with open(f"{here}/greedy.json", "w", encoding="utf8") as file:
-        file.write(json.dumps(head, indent=2)[:-2] + f',\n  "cases": [\n{body}\n  ]\n}}\n')
+        file.write("{\n" + ",\n".join(rows) + "\n}\n")
     save_file(logits, f"{here}/logits.safetensors")
     print("smallest margin", min(case["margin"] for case in cases), "logits", {k: list(v.shape) for k, v in logits.items()})
 
