@@ -1,6 +1,6 @@
 """Trains models/captions-en-de: English to German image captions, Shaw relations, on one CPU core.
 
-    python3 models/recipes/train_captions.py DATA_DIR WORK_DIR [--epochs 45] [--seed 1]
+    python3 models/recipes/train_captions.py DATA_DIR WORK_DIR [--epochs 42] [--seed 1]
 
 DATA_DIR is described in captions_data.py. WORK_DIR keeps tokenizer.json, checkpoint.pt and the log; the folder
 to ship is WORK_DIR/current, renewed as training goes. The same command resumes where it stopped.
@@ -74,7 +74,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("data")
     parser.add_argument("work")
-    parser.add_argument("--epochs", type=int, default=45, help="length of the learning rate schedule")
+    parser.add_argument("--epochs", type=int, default=42, help="length of the learning rate schedule")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--vocab", type=int, default=6000)
     parser.add_argument("--dropout", type=float, default=0.25)
