@@ -1,0 +1,235 @@
+#include "tests/core/support.hpp"
+
+#include <doctest/doctest.h>
+
+#include <bit>
+#include <cstring>
+#include <fstream>
+#include <sstream>
+
+#ifndef RELATA_GOLDEN_DIR
+#define RELATA_GOLDEN_DIR "tests/golden"
+#endif
+
+namespace relata::test {
+namespace {
+
+float from_half(std::uint16_t bits) {
+  const int exponent = (bits >> 10) & 31;
+  const float fraction = static_cast<float>(bits & 1023) / 1024.0F;
+  const float magnitude =
+      exponent == 0 ? std::ldexp(fraction, -14) : std::ldexp(1 + fraction, exponent - 15);
+  return (bits & 0x8000) != 0 ? -magnitude : magnitude;
+}
+
+std::uint64_t header_length(const std::string& file) {
+  std::uint64_t length = 0;
+  std::memcpy(&length, file.data(), sizeof length);
+  return length;
+}
+
+template <class T>
+T value_at(const char* bytes, std::size_t index) {
+  T value;
+  std::memcpy(&value, bytes + index * sizeof value, sizeof value);
+  return value;
+}
+
+Tensor parse_tensor(const nlohmann::json& entry, const char* data) {
+  Tensor tensor;
+  tensor.shape = entry.at("shape").get<std::vector<int>>();
+  std::size_t count = 1;
+  for (const int dim : tensor.shape) {
+    count *= static_cast<std::size_t>(dim);
+  }
+  const std::string dtype = entry.at("dtype");
+  const char* bytes = data + entry.at("data_offsets").at(0).get<std::size_t>();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (dtype == "F32") {
+      tensor.values.push_back(value_at<float>(bytes, i));
+    } else if (dtype == "F16") {
+      tensor.values.push_back(from_half(value_at<std::uint16_t>(bytes, i)));
+    } else if (dtype == "BF16") {
+      tensor.values.push_back(std::bit_cast<float>(
+          static_cast<std::uint32_t>(value_at<std::uint16_t>(bytes, i)) << 16));
+    } else {
+      REQUIRE(dtype == "I32");
+      tensor.ids.push_back(value_at<std::int32_t>(bytes, i));
+    }
+  }
+  return tensor;
+}
+
+}  // namespace
+
+std::string golden_path(const std::string& relative) {
+  return std::string(RELATA_GOLDEN_DIR) + "/" + relative;
+}
+
+std::string read_file(const std::string& path) {
+  std::ifstream stream(path, std::ios::binary);
+  REQUIRE_MESSAGE(stream.good(), path);
+  std::ostringstream content;
+  content << stream.rdbuf();
+  return content.str();
+}
+
+nlohmann::json read_json(const std::string& path) { return nlohmann::json::parse(read_file(path)); }
+
+MatrixView<const float> Tensor::matrix(int index) const {
+  const int rows = shape.at(shape.size() - 2);
+  const int cols = shape.back();
+  return {values.data() + static_cast<std::ptrdiff_t>(index) * rows * cols, rows, cols, cols};
+}
+
+MatrixView<const int> Tensor::id_matrix() const { return {ids.data(), dim(0), dim(1), dim(1)}; }
+
+Tensors read_tensors(const std::string& path) {
+  const std::string file = read_file(path);
+  const auto length = static_cast<std::size_t>(header_length(file));
+  const auto header = nlohmann::json::parse(file.substr(8, length));
+  Tensors tensors;
+  for (const auto& [name, entry] : header.items()) {
+    if (name != "__metadata__") {
+      tensors.emplace(name, parse_tensor(entry, file.data() + 8 + length));
+    }
+  }
+  return tensors;
+}
+
+void FolderFiles::edit_config(const std::function<void(nlohmann::json&)>& edit) {
+  auto parsed = nlohmann::json::parse(config);
+  edit(parsed);
+  config = parsed.dump();
+}
+
+int FolderFiles::zero_tensors(const std::string& part) {
+  const auto length = static_cast<std::size_t>(header_length(weights));
+  const auto header = nlohmann::json::parse(weights.substr(8, length));
+  int zeroed = 0;
+  for (const auto& [name, entry] : header.items()) {
+    if (name.find(part) != std::string::npos) {
+      const auto begin = entry.at("data_offsets").at(0).get<std::size_t>();
+      const auto end = entry.at("data_offsets").at(1).get<std::size_t>();
+      std::memset(weights.data() + 8 + length + begin, 0, end - begin);
+      zeroed += 1;
+    }
+  }
+  return zeroed;
+}
+
+FolderFiles read_folder(const std::string& name) {
+  return {read_file(golden_path(name + "/config.json")),
+          read_file(golden_path(name + "/generation_config.json")),
+          read_file(golden_path(name + "/model.safetensors"))};
+}
+
+Result<std::unique_ptr<const Model>> try_load(const FolderFiles& files) {
+  const auto bytes = std::as_bytes(std::span(files.weights));
+  auto header_size =
+      safetensors_header_size(bytes.first(std::min<std::size_t>(8, bytes.size())), bytes.size());
+  if (!header_size.ok()) {
+    return header_size.error();
+  }
+  FolderHeader folder;
+  folder.config = files.config;
+  folder.generation_config = files.generation_config;
+  folder.header = bytes.first(static_cast<std::size_t>(header_size.value()));
+  folder.file_size = bytes.size();
+  auto loader = ModelLoader::open(folder);
+  if (!loader.ok()) {
+    return loader.error();
+  }
+  while (const TensorInfo* tensor = loader.value().next()) {
+    auto accepted = loader.value().accept(bytes.subspan(static_cast<std::size_t>(tensor->offset),
+                                                        static_cast<std::size_t>(tensor->bytes)));
+    if (!accepted.ok()) {
+      return accepted.error();
+    }
+  }
+  return loader.value().finish();
+}
+
+std::unique_ptr<const Model> load(const FolderFiles& files) {
+  auto model = try_load(files);
+  if (!model.ok()) {
+    FAIL(model.error().where << ": " << model.error().message);
+  }
+  return std::move(model.value());
+}
+
+MatrixView<const int> GoldenCase::labels() const {
+  return has("labels") ? at("labels").id_matrix() : MatrixView<const int>{};
+}
+
+std::unique_ptr<const Golden> read_golden(const std::string& name) {
+  auto golden = std::make_unique<Golden>();
+  golden->files = read_folder(name);
+  golden->tensors = read_tensors(golden_path(name + "/expected.safetensors"));
+  const auto expected = read_json(golden_path(name + "/expected.json"));
+  for (const auto& entry : expected.at("cases")) {
+    golden->cases.push_back({entry.at("name"), entry.at("source_ids"),
+                             entry.at("decoder_input_ids"), entry.at("greedy_ids"),
+                             &golden->tensors});
+  }
+  REQUIRE_FALSE(golden->cases.empty());
+  return golden;
+}
+
+double max_difference(MatrixView<const float> a, MatrixView<const float> b) {
+  if (a.rows != b.rows || a.cols != b.cols) {
+    return INFINITY;
+  }
+  double largest = 0;
+  for (int i = 0; i < a.rows; ++i) {
+    for (int j = 0; j < a.cols; ++j) {
+      const double difference = std::abs(static_cast<double>(a.row(i)[j]) - b.row(i)[j]);
+      if (!std::isfinite(difference)) {
+        return INFINITY;
+      }
+      largest = std::max(largest, difference);
+    }
+  }
+  return largest;
+}
+
+bool same_bits(MatrixView<const float> a, MatrixView<const float> b) {
+  bool same = a.rows == b.rows && a.cols == b.cols;
+  for (int i = 0; same && i < a.rows; ++i) {
+    same = std::memcmp(a.row(i), b.row(i), static_cast<std::size_t>(a.cols) * sizeof(float)) == 0;
+  }
+  return same;
+}
+
+GuardedMatrix::GuardedMatrix(int rows, int cols, int stride)
+    : rows_(rows),
+      cols_(cols),
+      stride_(stride),
+      values_(static_cast<std::size_t>(2 * kGuard + rows * stride), kGuardValue) {}
+
+void GuardedMatrix::fill(std::mt19937& random, float scale) {
+  for (int i = 0; i < rows_; ++i) {
+    for (int j = 0; j < cols_; ++j) {
+      row(i)[j] = random_float(random, scale);
+    }
+  }
+}
+
+void GuardedMatrix::fill_constant(float value) {
+  for (int i = 0; i < rows_; ++i) {
+    std::fill_n(row(i), cols_, value);
+  }
+}
+
+bool GuardedMatrix::guards_intact() const {
+  for (std::size_t at = 0; at < values_.size(); ++at) {
+    const int inside = static_cast<int>(at) - kGuard;
+    const bool cell = inside >= 0 && inside < rows_ * stride_ && inside % stride_ < cols_;
+    if (!cell && values_[at] != kGuardValue) {
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace relata::test
