@@ -15,22 +15,37 @@ const [{ text, generated_text }] = goldenJson("t5-gated-untied").texts;
 const within = (pathInPackage) =>
   import(pathToFileURL(join(packageFolder, "dist/package", pathInPackage)).href);
 
-/** The number of bytes a fresh allocation can be placed at, as a measure of what the heap holds: grown or not. */
-const heapBytes = (core) => {
-  const probe = core.bytes(1);
-  const size = probe.view().buffer.byteLength;
-  probe.delete();
-  return size;
-};
-
-test("thirty rounds in one heap: it does not grow after the second", async () => {
-  const [{ Core, compileCore }, { Engine }, { folderOf }] = await Promise.all([
-    within("core.js"),
-    within("engine.js"),
-    within("source.js"),
-  ]);
+/** A core that counts its buffers, of which none may be left. */
+async function countingCore() {
+  const { Core, compileCore } = await within("core.js");
   const wasm = readFileSync(join(packageFolder, "dist/package/wasm/relata.wasm"));
   const core = await Core.instantiate(await compileCore(new Uint8Array(wasm)));
+  let alive = 0;
+  for (const name of ["bytes", "ints"]) {
+    const make = core[name].bind(core);
+    core[name] = (argument) => {
+      const buffer = make(argument);
+      const free = buffer.delete.bind(buffer);
+      alive += 1;
+      buffer.delete = () => {
+        alive -= 1;
+        free();
+      };
+      return buffer;
+    };
+  }
+  const heapBytes = () => {
+    const probe = core.bytes(1);
+    const size = probe.view().buffer.byteLength;
+    probe.delete();
+    return size;
+  };
+  return { core, heapBytes, alive: () => alive };
+}
+
+test("thirty rounds in one heap: it does not grow after the second", async () => {
+  const [{ Engine }, { folderOf }] = await Promise.all([within("engine.js"), within("source.js")]);
+  const { core, heapBytes, alive } = await countingCore();
   // Loads that fail and texts that are left halfway take part.
   const cut = { ...files, "model.safetensors": files["model.safetensors"].slice(0, -1) };
   const badTokenizer = { ...files, "tokenizer.json": new TextEncoder().encode("{}") };
@@ -63,10 +78,43 @@ test("thirty rounds in one heap: it does not grow after the second", async () =>
     // A block as large as the weights fits where the model was.
     const blocks = [core.bytes(1 << 20), core.bytes(1 << 20)];
     for (const block of blocks) block.delete();
-    return heapBytes(core);
+    assert.equal(alive(), 0);
+    return heapBytes();
   };
   const sizes = [];
   for (let i = 0; i < 30; i++) sizes.push(await round());
+  assert.ok(
+    sizes[29] <= sizes[1] * 1.05,
+    `${sizes[1]} bytes after round 2, ${sizes[29]} after round 30`,
+  );
+});
+
+test("texts of one model, finished, left and failed: the heap does not grow after the second", async () => {
+  const [{ Engine }, { folderOf }] = await Promise.all([within("engine.js"), within("source.js")]);
+  const { core, heapBytes, alive } = await countingCore();
+  const engine = await Engine.load(core, folderOf(files), {});
+  // Room for so many tokens is about a megabyte a text.
+  const args = { text, maxNewTokens: 10_000, trace: null, labels: null };
+  const sizes = [];
+  for (let i = 0; i < 30; i++) {
+    const halfway = engine.call("generate", args);
+    await halfway.next();
+    await halfway.return();
+    const whole = engine.call("generate", args);
+    while (!(await whole.next()).done);
+    const labels = new Int32Array(1);
+    assert.equal(
+      (await errorOf(engine.call("generate", { ...args, labels }).next())).code,
+      "option_invalid",
+    );
+    assert.equal(
+      (await errorOf(engine.call("generate", { ...args, maxNewTokens: 2 ** 31 - 1 }).next())).name,
+      "RelataError",
+    );
+    assert.equal(alive(), 0);
+    sizes.push(heapBytes());
+  }
+  engine.dispose();
   assert.ok(
     sizes[29] <= sizes[1] * 1.05,
     `${sizes[1]} bytes after round 2, ${sizes[29]} after round 30`,
@@ -99,10 +147,7 @@ test("a heap of its own for each model, given back to the system", async () => {
 });
 
 test("after a trap every call says so, and nothing hangs", async () => {
-  const { Core } = await within("core.js");
-  const { compileCore } = await within("core.js");
-  const wasm = readFileSync(join(packageFolder, "dist/package/wasm/relata.wasm"));
-  const core = await Core.instantiate(await compileCore(new Uint8Array(wasm)));
+  const { core } = await countingCore();
   const trap = () => {
     throw new WebAssembly.RuntimeError("unreachable");
   };

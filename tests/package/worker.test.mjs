@@ -13,6 +13,7 @@ const [first, second] = texts;
 /** A browser's worker: module code, postMessage and onmessage on the global scope, no Node modules of its own. */
 class BrowserWorker {
   static opened = 0;
+  static steps = 0;
   #thread;
   constructor(address, { type }) {
     assert.equal(type, "module");
@@ -31,7 +32,10 @@ class BrowserWorker {
       // Messages wait until the module has run.
       parentPort.on("message", (data) => globalThis.onmessage({ data }));`;
     this.#thread = new Thread(new URL(`data:text/javascript,${encodeURIComponent(code)}`));
-    this.#thread.on("message", (data) => this.onmessage?.({ data }));
+    this.#thread.on("message", (data) => {
+      if (data.type === "step") BrowserWorker.steps += 1;
+      this.onmessage?.({ data });
+    });
     this.#thread.on("error", (error) => this.onerror?.({ message: error.message }));
   }
   postMessage(message) {
@@ -92,6 +96,18 @@ test("aborting and leaving, then the next call is right", async () => {
   assert.equal(await errorOf(pending), reason);
   for await (const _ of model.generate(first.text)) break;
   assert.equal((await model.run(second.text)).text, second.generated_text);
+});
+
+test("leaving a long text stops the work behind it", async () => {
+  // This model never ends a text of its own accord.
+  const endless = await Model.load(filesOf("shaw"), { worker: true });
+  for await (const _ of endless.generate("the dog runs", { maxNewTokens: 100_000 })) break;
+  // The worker answers in order: what it had to say before the cancel has come.
+  await endless.tokenize("dog");
+  const steps = BrowserWorker.steps;
+  await new Promise((resolve) => setTimeout(resolve, 100));
+  assert.equal(BrowserWorker.steps, steps);
+  endless.dispose();
 });
 
 test("errors arrive with code and place", async () => {
