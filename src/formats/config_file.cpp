@@ -99,16 +99,18 @@ Result<ConfigFile> read_config(std::string_view config, std::string_view generat
     RELATA_TRY_ASSIGN(generation_root, parse_file(generation_config, kGenerationConfigFile));
     RELATA_TRY_ASSIGN(generation, JsonObject::top(generation_root, kGenerationConfigFile));
   }
-  const JsonObject* const generation_object = generation ? &*generation : nullptr;
+  return read_config(file, generation ? &*generation : nullptr);
+}
 
+Result<ConfigFile> read_config(const JsonObject& file, const JsonObject* generation) {
   RELATA_TRY_ASSIGN(const std::string type, file.text("model_type"));
   const bool is_t5 = type == "t5" || type == "mt5" || type == "umt5";
   if (!is_t5 && type != "relata") {
     return Error{ErrorCode::unsupported, file.place("model_type"),
                  "models of type \"" + type.substr(0, 80) + "\" are not supported"};
   }
-  RELATA_TRY_ASSIGN(ConfigFile result, is_t5 ? read_t5(file, generation_object)
-                                             : read_relata(file, generation_object));
+  RELATA_TRY_ASSIGN(ConfigFile result,
+                    is_t5 ? read_t5(file, generation) : read_relata(file, generation));
   result.config.model_type = type;
   if (const auto checked = check_all(result); !checked.ok()) {
     const Error& error = checked.error();

@@ -59,6 +59,8 @@ struct ConfigFile {
 /// Reads config.json and, unless empty, generation_config.json by the model type they name, and
 /// checks the result. Errors: file_missing, file_damaged, config_invalid, unsupported.
 Result<ConfigFile> read_config(std::string_view config, std::string_view generation_config);
+/// The same from parsed objects. generation: null where there is none.
+Result<ConfigFile> read_config(const JsonObject& file, const JsonObject* generation);
 
 /// `model_type: "relata"`, the schema at the top of config_relata.cpp. generation: null where there
 /// is no such file.

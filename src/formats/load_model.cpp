@@ -4,14 +4,14 @@
 #include <bit>
 #include <climits>
 #include <cmath>
-#include <cstring>
 #include <map>
 #include <utility>
 
+#include "src/formats/block_formats.hpp"
 #include "src/formats/config_file.hpp"
+#include "src/formats/gguf.hpp"
 #include "src/formats/safetensors.hpp"
 #include "src/formats/tensor_plan.hpp"
-#include "src/formats/widen.hpp"
 
 namespace relata {
 namespace {
@@ -25,10 +25,13 @@ constexpr int kUnused = -1;
 
 using TensorsByName = std::map<std::string_view, std::size_t>;
 
-Error tensor_error(ErrorCode code, std::string_view name, std::string message) {
-  return Error{code, std::string(formats::kWeightsFile) + ": " + std::string(name),
-               std::move(message)};
-}
+/// Errors about tensors name the file they are in.
+struct TensorFile {
+  const char* name;
+  Error error(ErrorCode code, std::string_view tensor, std::string message) const {
+    return Error{code, std::string(name) + ": " + std::string(tensor), std::move(message)};
+  }
+};
 
 std::string to_text(const std::vector<std::uint64_t>& shape) {
   std::string text = "[";
@@ -36,10 +39,6 @@ std::string to_text(const std::vector<std::uint64_t>& shape) {
     text += (text.size() > 1 ? ", " : "") + std::to_string(size);
   }
   return text + "]";
-}
-
-bool is_weight_type(const std::string& dtype) {
-  return dtype == "F32" || dtype == "F16" || dtype == "BF16";
 }
 
 /// Names the embedding as the file has it. Where only copies of it are there, the first in the file
@@ -66,60 +65,48 @@ std::vector<std::string_view> choose_embedding(ConfigFile& file, const TensorsBy
 
 /// Gives each tensor of the file its slot. Every slot has to find its tensor, and every tensor its
 /// slot.
-Result<std::vector<int>> match(const std::vector<TensorInfo>& tensors, const TensorsByName& by_name,
-                               const std::vector<TensorSlot>& slots,
+Result<std::vector<int>> match(const TensorFile& file, const std::vector<TensorInfo>& tensors,
+                               const TensorsByName& by_name, const std::vector<TensorSlot>& slots,
                                const std::vector<std::string_view>& ignored) {
   std::vector<int> slot_of(tensors.size(), kUnused);
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const TensorSlot& slot = slots[i];
     const auto found = by_name.find(slot.name);
     if (found == by_name.end()) {
-      return tensor_error(ErrorCode::tensor_missing, slot.name,
-                          "the configuration calls for this tensor, but the file does not have it");
+      return file.error(ErrorCode::tensor_missing, slot.name,
+                        "the configuration calls for this tensor, but the file does not have it");
     }
     const TensorInfo& tensor = tensors[found->second];
     if (tensor.shape != slot.shape) {
-      return tensor_error(ErrorCode::tensor_invalid, slot.name,
-                          "has shape " + to_text(tensor.shape) +
-                              ", but the configuration calls for " + to_text(slot.shape));
+      return file.error(ErrorCode::tensor_invalid, slot.name,
+                        "has shape " + to_text(tensor.shape) +
+                            ", but the configuration calls for " + to_text(slot.shape));
     }
-    if (!is_weight_type(tensor.dtype)) {
-      return tensor_error(ErrorCode::tensor_invalid, slot.name,
-                          "has type " + tensor.dtype + "; weights are F32, F16 or BF16");
+    if (formats::find_block_format(tensor.dtype) == nullptr) {
+      return file.error(ErrorCode::tensor_invalid, slot.name,
+                        "has type " + tensor.dtype + "; weights are F32, F16 or BF16");
     }
     if (std::any_of(slot.shape.begin(), slot.shape.end(),
                     [](std::uint64_t size) { return size > INT_MAX; })) {
-      return tensor_error(ErrorCode::unsupported, slot.name,
-                          "a dimension of " + to_text(slot.shape) + " is beyond 32 bits");
+      return file.error(ErrorCode::unsupported, slot.name,
+                        "a dimension of " + to_text(slot.shape) + " is beyond 32 bits");
     }
     slot_of[found->second] = static_cast<int>(i);
   }
   for (std::size_t i = 0; i < tensors.size(); ++i) {
     if (slot_of[i] == kUnused &&
         std::find(ignored.begin(), ignored.end(), tensors[i].name) == ignored.end()) {
-      return tensor_error(ErrorCode::tensor_invalid, tensors[i].name,
-                          "the configuration calls for no such tensor");
+      return file.error(ErrorCode::tensor_invalid, tensors[i].name,
+                        "the configuration calls for no such tensor");
     }
   }
   return slot_of;
 }
 
-void widen_row(const std::string& dtype, const std::byte* source, int count, float* row) {
-  if (dtype == "F32") {
-    std::memcpy(row, source, static_cast<std::size_t>(count) * sizeof(float));
-    return;
-  }
-  const auto widen = dtype == "F16" ? formats::widen_f16 : formats::widen_bf16;
-  for (int i = 0; i < count; ++i) {
-    std::uint16_t bits = 0;
-    std::memcpy(&bits, source + std::ptrdiff_t{2} * i, sizeof bits);
-    row[i] = widen(bits);
-  }
-}
-
 }  // namespace
 
 struct ModelLoader::State {
+  TensorFile file;
   formats::Unfinished unfinished;
   std::vector<TensorInfo> tensors;
   std::vector<TensorSlot> slots;  // point into unfinished
@@ -135,6 +122,17 @@ struct ModelLoader::State {
   }
 };
 
+Result<std::uint64_t> gguf_header_size(std::span<const std::byte> prefix, std::uint64_t file_size) {
+  const auto header = formats::read_gguf(prefix, file_size);
+  if (header.ok()) {
+    return header.value().bytes;
+  }
+  if (header.error().where == formats::kCutOff && prefix.size() < file_size) {
+    return std::min<std::uint64_t>(file_size, std::max<std::uint64_t>(4 * prefix.size(), 1 << 16));
+  }
+  return header.error();
+}
+
 ModelLoader::ModelLoader(std::unique_ptr<State> state) : state_(std::move(state)) {}
 ModelLoader::ModelLoader(ModelLoader&&) noexcept = default;
 ModelLoader& ModelLoader::operator=(ModelLoader&&) noexcept = default;
@@ -142,8 +140,22 @@ ModelLoader::~ModelLoader() = default;
 
 Result<ModelLoader> ModelLoader::open(const FolderHeader& folder, kernels::WeightType type) {
   RELATA_TRY_ASSIGN(ConfigFile file, formats::read_config(folder.config, folder.generation_config));
+  RELATA_TRY_ASSIGN(auto tensors, formats::read_header(folder.header, folder.file_size));
+  return plan(std::move(file), formats::kWeightsFile, std::move(tensors), type);
+}
+
+Result<ModelLoader> ModelLoader::open_gguf(std::span<const std::byte> header,
+                                           std::uint64_t file_size, kernels::WeightType type) {
+  RELATA_TRY_ASSIGN(auto gguf, formats::read_gguf(header, file_size));
+  RELATA_TRY_ASSIGN(ConfigFile file, formats::read_gguf_t5(gguf));
+  return plan(std::move(file), formats::kGgufFile, std::move(gguf.tensors), type);
+}
+
+Result<ModelLoader> ModelLoader::plan(ConfigFile file, const char* file_name,
+                                      std::vector<TensorInfo> tensors, kernels::WeightType type) {
   auto state = std::make_unique<State>();
-  RELATA_TRY_ASSIGN(state->tensors, formats::read_header(folder.header, folder.file_size));
+  state->file = {file_name};
+  state->tensors = std::move(tensors);
   TensorsByName by_name;
   for (std::size_t i = 0; i < state->tensors.size(); ++i) {
     by_name.emplace(state->tensors[i].name, i);
@@ -157,7 +169,8 @@ Result<ModelLoader> ModelLoader::open(const FolderHeader& folder, kernels::Weigh
     state->slots.push_back({std::string(copy), embedding_shape,
                             formats::SameAs{&state->unfinished.model.weights.embedding}});
   }
-  RELATA_TRY_ASSIGN(state->slot_of, match(state->tensors, by_name, state->slots, file.ignored));
+  RELATA_TRY_ASSIGN(state->slot_of,
+                    match(state->file, state->tensors, by_name, state->slots, file.ignored));
 
   // Only now is the file known to be long enough for what is allocated.
   int widest = 0;
@@ -166,7 +179,7 @@ Result<ModelLoader> ModelLoader::open(const FolderHeader& folder, kernels::Weigh
     widest = std::max(widest, slot.cols());
   }
   const auto count = static_cast<std::uint64_t>(widest);
-  RELATA_TRY_ASSIGN(state->row, AlignedBuffer<float>::allocate(count, formats::kWeightsFile));
+  RELATA_TRY_ASSIGN(state->row, AlignedBuffer<float>::allocate(count, state->file.name));
   state->skip_unused();
   return ModelLoader(std::move(state));
 }
@@ -180,12 +193,12 @@ const TensorInfo* ModelLoader::next() const {
 Result<void> ModelLoader::accept(std::span<const std::byte> bytes) {
   const TensorInfo* tensor = next();
   if (tensor == nullptr) {
-    return Error{ErrorCode::file_damaged, formats::kWeightsFile, "more bytes than tensors wanted"};
+    return Error{ErrorCode::file_damaged, state_->file.name, "more bytes than tensors wanted"};
   }
   if (bytes.size() != tensor->bytes) {
-    return tensor_error(ErrorCode::file_damaged, tensor->name,
-                        std::to_string(bytes.size()) + " bytes where " +
-                            std::to_string(tensor->bytes) + " were due");
+    return state_->file.error(ErrorCode::file_damaged, tensor->name,
+                              std::to_string(bytes.size()) + " bytes where " +
+                                  std::to_string(tensor->bytes) + " were due");
   }
   const auto slot_index = static_cast<std::size_t>(state_->slot_of[state_->cursor]);
   const TensorSlot& slot = state_->slots[slot_index];
@@ -193,9 +206,10 @@ Result<void> ModelLoader::accept(std::span<const std::byte> bytes) {
   const int cols = slot.cols();
   const std::size_t row_bytes = bytes.size() / static_cast<std::size_t>(rows);
   float* const values = state_->row.data();
+  const formats::BlockFormat& format = *formats::find_block_format(tensor->dtype);
   const auto read_row = [&](int row) {
-    widen_row(tensor->dtype, bytes.data() + static_cast<std::size_t>(row) * row_bytes, cols,
-              values);
+    formats::decode_row(format, bytes.data() + static_cast<std::size_t>(row) * row_bytes, cols,
+                        values);
   };
   if (slot.needs_levelling()) {
     for (int row = 0; row < rows; ++row) {
@@ -208,14 +222,15 @@ Result<void> ModelLoader::accept(std::span<const std::byte> bytes) {
     for (int col = 0; col < cols; ++col) {
       if (!std::isfinite(values[col])) {
         const std::string place = slot.shape.size() == 1 ? "" : std::to_string(row) + ", ";
-        return tensor_error(ErrorCode::tensor_invalid, tensor->name,
-                            "the value at [" + place + std::to_string(col) + "] is not finite");
+        return state_->file.error(
+            ErrorCode::tensor_invalid, tensor->name,
+            "the value at [" + place + std::to_string(col) + "] is not finite");
       }
     }
     if (!slot.store_row(row, values)) {
-      return tensor_error(ErrorCode::tensor_invalid, tensor->name,
-                          "row " + std::to_string(row) +
-                              " differs from the embedding, of which it has to be a copy");
+      return state_->file.error(ErrorCode::tensor_invalid, tensor->name,
+                                "row " + std::to_string(row) +
+                                    " differs from the embedding, of which it has to be a copy");
     }
   }
   ++state_->cursor;
@@ -225,7 +240,8 @@ Result<void> ModelLoader::accept(std::span<const std::byte> bytes) {
 
 Result<std::unique_ptr<const Model>> ModelLoader::finish() {
   if (const TensorInfo* missing = next()) {
-    return tensor_error(ErrorCode::file_damaged, missing->name, "its bytes have not been read");
+    return state_->file.error(ErrorCode::file_damaged, missing->name,
+                              "its bytes have not been read");
   }
   if (std::exchange(state_->finished, true)) {
     return Error{ErrorCode::option_invalid, "finish", "a loader gives its model once"};

@@ -17,6 +17,10 @@
 
 namespace relata {
 
+namespace formats {
+struct ConfigFile;
+}
+
 /// A Hugging Face style folder without its tensors' bytes.
 struct FolderHeader {
   std::string_view config;             // config.json
@@ -31,6 +35,10 @@ struct FolderHeader {
 /// limit).
 Result<std::uint64_t> safetensors_header_size(std::span<const std::byte> prefix,
                                               std::uint64_t file_size);
+
+/// How much of a GGUF file's beginning its header takes: exact where `prefix` holds all of it, else
+/// how much to show next (more than `prefix`). Errors: file_damaged, unsupported.
+Result<std::uint64_t> gguf_header_size(std::span<const std::byte> prefix, std::uint64_t file_size);
 
 /// One tensor as the file has it.
 struct TensorInfo {
@@ -50,6 +58,10 @@ class ModelLoader {
   /// option_invalid.
   static Result<ModelLoader> open(const FolderHeader& folder,
                                   kernels::WeightType type = kernels::WeightType::f32);
+  /// The same for a GGUF file, which holds configuration and vocabulary too. header: its first
+  /// gguf_header_size() bytes.
+  static Result<ModelLoader> open_gguf(std::span<const std::byte> header, std::uint64_t file_size,
+                                       kernels::WeightType type = kernels::WeightType::f32);
   ModelLoader(ModelLoader&&) noexcept;
   ModelLoader& operator=(ModelLoader&&) noexcept;
   ~ModelLoader();
@@ -69,6 +81,8 @@ class ModelLoader {
 
  private:
   struct State;
+  static Result<ModelLoader> plan(formats::ConfigFile file, const char* file_name,
+                                  std::vector<TensorInfo> tensors, kernels::WeightType type);
   explicit ModelLoader(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

@@ -190,8 +190,7 @@ struct StoreRow {
 }  // namespace
 
 Result<void> TensorSlot::allocate(kernels::WeightType type) const {
-  const std::string where = "model.safetensors: " + name;
-  return std::visit(Allocate{*this, type, where.c_str()}, destination);
+  return std::visit(Allocate{*this, type, name.c_str()}, destination);
 }
 
 bool TensorSlot::needs_levelling() const {

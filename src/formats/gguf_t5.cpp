@@ -1,0 +1,209 @@
+// Names and keys follow llama.cpp's gguf-py (constants.py, tensor_mapping.py) and its T5 converter.
+#include <algorithm>
+#include <utility>
+
+#include "src/formats/gguf.hpp"
+
+namespace relata::formats {
+namespace {
+
+using nlohmann::json;
+
+template <class T>
+const T* find(const GgufHeader& header, const std::string& key) {
+  const auto found = header.metadata.find(key);
+  return found == header.metadata.end() ? nullptr : std::get_if<T>(&found->second);
+}
+
+bool has_tensor(const GgufHeader& header, std::string_view name) {
+  return std::any_of(header.tensors.begin(), header.tensors.end(),
+                     [name](const TensorInfo& tensor) { return tensor.name == name; });
+}
+
+/// config.json's word for each key of the metadata that has one.
+constexpr std::pair<std::string_view, std::string_view> kKeys[] = {
+    {"t5.embedding_length", "d_model"},
+    {"t5.feed_forward_length", "d_ff"},
+    {"t5.block_count", "num_layers"},
+    {"t5.decoder_block_count", "num_decoder_layers"},
+    {"t5.attention.head_count", "num_heads"},
+    {"t5.attention.key_length", "d_kv"},
+    {"t5.attention.layer_norm_rms_epsilon", "layer_norm_epsilon"},
+    {"t5.attention.relative_buckets_count", "relative_attention_num_buckets"},
+    {"t5.decoder_start_token_id", "decoder_start_token_id"},
+    {"tokenizer.ggml.eos_token_id", "eos_token_id"},
+    {"tokenizer.ggml.padding_token_id", "pad_token_id"},
+};
+
+/// The part of a tensor's name after its block's number, in GGUF and in Hugging Face's T5.
+struct Renaming {
+  std::string_view from;
+  std::string_view to;
+};
+constexpr Renaming kEncoderNames[] = {
+    {"attn_norm", "layer.0.layer_norm"},
+    {"attn_q", "layer.0.SelfAttention.q"},
+    {"attn_k", "layer.0.SelfAttention.k"},
+    {"attn_v", "layer.0.SelfAttention.v"},
+    {"attn_o", "layer.0.SelfAttention.o"},
+    {"attn_rel_b", "layer.0.SelfAttention.relative_attention_bias"},
+    {"ffn_norm", "layer.1.layer_norm"},
+    {"ffn_down", "layer.1.DenseReluDense.wo"},
+};
+constexpr Renaming kDecoderNames[] = {
+    {"attn_norm", "layer.0.layer_norm"},
+    {"attn_q", "layer.0.SelfAttention.q"},
+    {"attn_k", "layer.0.SelfAttention.k"},
+    {"attn_v", "layer.0.SelfAttention.v"},
+    {"attn_o", "layer.0.SelfAttention.o"},
+    {"attn_rel_b", "layer.0.SelfAttention.relative_attention_bias"},
+    {"cross_attn_norm", "layer.1.layer_norm"},
+    {"cross_attn_q", "layer.1.EncDecAttention.q"},
+    {"cross_attn_k", "layer.1.EncDecAttention.k"},
+    {"cross_attn_v", "layer.1.EncDecAttention.v"},
+    {"cross_attn_o", "layer.1.EncDecAttention.o"},
+    {"cross_attn_rel_b", "layer.1.EncDecAttention.relative_attention_bias"},
+    {"ffn_norm", "layer.2.layer_norm"},
+    {"ffn_down", "layer.2.DenseReluDense.wo"},
+};
+constexpr Renaming kWholeNames[] = {
+    {"token_embd.weight", "shared.weight"},
+    {"output.weight", "lm_head.weight"},
+    {"enc.output_norm.weight", "encoder.final_layer_norm.weight"},
+    {"dec.output_norm.weight", "decoder.final_layer_norm.weight"},
+};
+
+std::string rename_block(std::string_view rest, std::span<const Renaming> names,
+                         std::string_view feed_forward, bool gated) {
+  constexpr std::string_view kSuffix = ".weight";
+  const std::size_t dot = rest.find('.');
+  if (dot == std::string_view::npos || !rest.ends_with(kSuffix)) {
+    return {};
+  }
+  const std::string_view number = rest.substr(0, dot);
+  const std::string_view part = rest.substr(dot + 1, rest.size() - dot - 1 - kSuffix.size());
+  std::string renamed;
+  for (const Renaming& name : names) {
+    if (name.from == part) {
+      renamed = name.to;
+    }
+  }
+  if (part == "ffn_gate") {
+    renamed = std::string(feed_forward) + ".wi_0";
+  } else if (part == "ffn_up") {
+    renamed = std::string(feed_forward) + (gated ? ".wi_1" : ".wi");
+  }
+  if (renamed.empty()) {
+    return {};
+  }
+  return "block." + std::string(number) + "." + renamed + std::string(kSuffix);
+}
+
+std::string rename_tensor(std::string_view name, bool gated) {
+  for (const Renaming& whole : kWholeNames) {
+    if (whole.from == name) {
+      return std::string(whole.to);
+    }
+  }
+  constexpr std::string_view kEncoder = "enc.blk.";
+  constexpr std::string_view kDecoder = "dec.blk.";
+  std::string renamed;
+  if (name.starts_with(kEncoder)) {
+    renamed =
+        rename_block(name.substr(kEncoder.size()), kEncoderNames, "layer.1.DenseReluDense", gated);
+    return renamed.empty() ? renamed : "encoder." + renamed;
+  }
+  if (name.starts_with(kDecoder)) {
+    renamed =
+        rename_block(name.substr(kDecoder.size()), kDecoderNames, "layer.2.DenseReluDense", gated);
+    return renamed.empty() ? renamed : "decoder." + renamed;
+  }
+  return renamed;
+}
+
+}  // namespace
+
+Result<ConfigFile> read_gguf_t5(GgufHeader& header) {
+  const auto place = [](std::string_view key) {
+    return std::string(kGgufFile) + ": " + std::string(key);
+  };
+  const auto* architecture = find<std::string>(header, "general.architecture");
+  if (architecture == nullptr) {
+    return Error{ErrorCode::config_invalid, place("general.architecture"), "this key is required"};
+  }
+  if (*architecture != "t5") {
+    return Error{
+        ErrorCode::unsupported, place("general.architecture"),
+        "models of architecture \"" + architecture->substr(0, 80) + "\" are not supported"};
+  }
+  const bool gated = has_tensor(header, "enc.blk.0.ffn_gate.weight");
+  const bool table_per_layer = has_tensor(header, "enc.blk.1.attn_rel_b.weight");
+  json config = {
+      {"model_type", table_per_layer ? "umt5" : "t5"},
+      // The metadata name neither the activation nor the largest distance: llama.cpp's T5 knows one
+      // of each.
+      {"feed_forward_proj", gated ? "gated-gelu" : "relu"},
+      {"relative_attention_max_distance", 128},
+      {"tie_word_embeddings", !has_tensor(header, "output.weight")},
+  };
+  for (const auto& [key, field] : kKeys) {
+    const std::string name(key);
+    if (const auto* whole = find<std::int64_t>(header, name)) {
+      config[std::string(field)] = *whole;
+    } else if (const auto* number = find<double>(header, name)) {
+      config[std::string(field)] = *number;
+    }
+  }
+  for (TensorInfo& tensor : header.tensors) {
+    if (tensor.name == "token_embd.weight" && tensor.shape.size() == 2) {
+      config["vocab_size"] = tensor.shape[0];
+    }
+    std::string renamed = rename_tensor(tensor.name, gated);
+    if (renamed.empty()) {
+      return Error{ErrorCode::unsupported, place(tensor.name),
+                   "no T5 model has a tensor of this name"};
+    }
+    tensor.name = std::move(renamed);
+  }
+  RELATA_TRY_ASSIGN(const JsonObject object, JsonObject::top(config, kGgufFile));
+  return read_config(object, nullptr);
+}
+
+Result<GgufVocabulary> read_gguf_vocabulary(const GgufHeader& header) {
+  const auto* pieces = find<std::vector<std::string>>(header, "tokenizer.ggml.tokens");
+  if (pieces == nullptr) {
+    return Error{ErrorCode::file_missing, std::string(kGgufFile) + ": tokenizer.ggml.tokens",
+                 "the file has no vocabulary"};
+  }
+  GgufVocabulary vocabulary;
+  vocabulary.pieces = *pieces;
+  if (const auto* scores = find<std::vector<double>>(header, "tokenizer.ggml.scores")) {
+    vocabulary.scores.assign(scores->begin(), scores->end());
+  }
+  if (const auto* types = find<std::vector<std::int64_t>>(header, "tokenizer.ggml.token_type")) {
+    for (const std::int64_t type : *types) {
+      vocabulary.types.push_back(static_cast<int>(type));
+    }
+  }
+  if (const auto* map =
+          find<std::vector<std::int64_t>>(header, "tokenizer.ggml.precompiled_charsmap")) {
+    for (const std::int64_t byte : *map) {
+      vocabulary.charsmap.push_back(static_cast<std::uint8_t>(byte));
+    }
+  }
+  const auto flag = [&](const char* key, bool fallback) {
+    const auto* value = find<bool>(header, key);
+    return value != nullptr ? *value : fallback;
+  };
+  vocabulary.add_space_prefix = flag("tokenizer.ggml.add_space_prefix", true);
+  vocabulary.remove_extra_whitespaces = flag("tokenizer.ggml.remove_extra_whitespaces", true);
+  vocabulary.add_eos = flag("tokenizer.ggml.add_eos_token", true);
+  if (vocabulary.scores.size() != vocabulary.pieces.size() ||
+      vocabulary.types.size() != vocabulary.pieces.size()) {
+    return Error{ErrorCode::file_damaged, std::string(kGgufFile) + ": tokenizer.ggml.scores",
+                 "tokens, scores and types have to be as many"};
+  }
+  return vocabulary;
+}
+
+}  // namespace relata::formats
