@@ -43,10 +43,10 @@ function(relata_build)
   relata_room(${arg_NAME} formats ${arg_NAME}_model relata_json)
   relata_room(${arg_NAME} generate ${arg_NAME}_model)
   if(EMSCRIPTEN)
-    # The time goes into kernels and relations; the rest is better small.
-    target_compile_options(${arg_NAME}_model PRIVATE -Os)
-    target_compile_options(${arg_NAME}_generate PRIVATE -Oz)
-    target_compile_options(${arg_NAME}_formats PRIVATE -Oz)
+    # The time goes into kernels and relations; what calls them is better small.
+    foreach(room model formats generate)
+      target_compile_options(${arg_NAME}_${room} PRIVATE -Oz)
+    endforeach()
   endif()
   set(rooms ${arg_NAME}_formats ${arg_NAME}_generate)
 
