@@ -149,7 +149,9 @@ Result<ConfigFile> read_gguf_t5(GgufHeader& header) {
   for (const auto& [key, field] : kKeys) {
     const std::string name(key);
     if (const auto* whole = find<std::int64_t>(header, name)) {
-      config[std::string(field)] = *whole;
+      // As a JSON parser has it: what is not negative is unsigned.
+      config[std::string(field)] =
+          *whole < 0 ? json(*whole) : json(static_cast<std::uint64_t>(*whole));
     } else if (const auto* number = find<double>(header, name)) {
       config[std::string(field)] = *number;
     }
