@@ -18,6 +18,8 @@ function(relata_build)
       # A multiply-add happens where the source writes one: the same result in every build and on every path.
       -ffp-contract=off)
   if(EMSCRIPTEN)
+    # No assertion of a library may abort what is shipped, nor name the files of the machine that built it.
+    target_compile_definitions(${flags} INTERFACE NDEBUG)
     target_compile_options(
       ${flags} INTERFACE -msimd128 $<$<BOOL:${arg_RELAXED}>:-mrelaxed-simd> $<$<BOOL:${arg_THREADS}>:-pthread>)
     target_link_options(
