@@ -143,7 +143,7 @@ EMSCRIPTEN_BINDINGS(relata) {
   class_<Session>("Session")
       .class_function("start", +[](const Model& model, const Ints& source, const Ints& labels, int max_new_tokens, const val& trace) {
         return handle(Session::start(model, ids(source), matrix(labels, source), {max_new_tokens, request(trace)})); })
-      .function("step", +[](Session& session) { return checked(session.step(), token); })
+      .function("step", +[](Session& session) { return checked(session.step(), [](const auto& tokens) { return token(tokens.front()); }); })
       .function("finishReason", +[](const Session& session) { return int(session.finish_reason()); })
       .function("encoderRuns", &Session::encoder_runs)
       .function("trace", +[](const Session& session) { return traces(session.trace()); });

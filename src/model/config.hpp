@@ -7,6 +7,7 @@
 
 #include "src/base/result.hpp"
 #include "src/kernels/kernels.hpp"
+#include "src/model/search_options.hpp"
 #include "src/relation/relation_effect.hpp"
 #include "src/relation/relation_index.hpp"
 
@@ -63,12 +64,15 @@ struct Config {
   std::vector<int> eos_token_ids;  // never empty
   int pad_token_id = -1;           // -1: the model has none
   int max_new_tokens = 64;         // from generation_config
+  SearchOptions search;            // from generation_config
 };
 
 /// Positions are ints and caches are sized by them: far beyond what memory allows, far from
 /// overflow.
 inline constexpr int kMaxSourceLength = 1 << 20;
 inline constexpr int kMaxTargetLength = 1 << 20;
+
+inline int max_target_length(const Config&) { return kMaxTargetLength; }
 
 /// Every limit and contradiction between fields. Errors: config_invalid naming the field,
 /// unsupported.

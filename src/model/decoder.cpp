@@ -107,20 +107,19 @@ Result<int> Decoder::check(std::span<const DecoderRun> runs) {
                      std::to_string(hypotheses_.size()) + " hypotheses"};
   }
   std::size_t rows = 0;
+  auto limit = static_cast<std::size_t>(limits_.max_rows);
+  bool fits = true;
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const auto room =
         static_cast<std::size_t>(limits_.max_target_length - length(static_cast<int>(i)));
+    limit = std::min(limit, room);
+    fits = fits && runs[i].token_ids.size() <= room;
     rows += runs[i].token_ids.size();
-    const auto limit = std::min(room, static_cast<std::size_t>(limits_.max_rows));
-    if (runs[i].token_ids.empty() || runs[i].token_ids.size() > limit) {
-      return Error{ErrorCode::input_invalid, "target",
-                   "the decoder takes from 1 to " + std::to_string(limit) + " tokens here"};
-    }
     RELATA_TRY(check_token_ids(model_->config, runs[i].token_ids, "target"));
   }
-  if (rows > static_cast<std::size_t>(limits_.max_rows)) {
+  if (!fits || rows == 0 || rows > static_cast<std::size_t>(limits_.max_rows)) {
     return Error{ErrorCode::input_invalid, "target",
-                 "the decoder takes " + std::to_string(limits_.max_rows) + " tokens at once"};
+                 "the decoder takes from 1 to " + std::to_string(limit) + " tokens here"};
   }
   for (std::size_t i = 0; i < runs.size(); ++i) {
     RELATA_TRY(make_room(hypotheses_[i],

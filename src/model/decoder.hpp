@@ -20,7 +20,7 @@ struct DecoderLimits {
   bool with_trace = false;
 };
 
-/// The next tokens of one hypothesis: one row of the pass each.
+/// The next tokens of one hypothesis, possibly none: one row of the pass each.
 struct DecoderRun {
   std::span<const int> token_ids;
   AttentionTrace* trace = nullptr;  // records decoder_self and cross if not null
@@ -51,9 +51,10 @@ class Decoder {
   int length(int hypothesis = 0) const {
     return hypotheses_[static_cast<std::size_t>(hypothesis)].self.length();
   }
-  /// Feeds runs[i] to hypothesis i, one run for each and none empty, and writes the logits of every
-  /// token [tokens of all runs, vocab_size]. Errors: input_invalid for an id outside the vocabulary
-  /// or more tokens than there is room for, out_of_memory; nothing has been fed then.
+  /// Feeds runs[i] to hypothesis i, one run for each and not all empty, and writes the logits of
+  /// every token [tokens of all runs, vocab_size], in that order. Errors: input_invalid for an id
+  /// outside the vocabulary or more tokens than there is room for, out_of_memory; nothing has been
+  /// fed then.
   Result<void> forward(std::span<const DecoderRun> runs, MatrixView<float> logits);
   /// The same for the only hypothesis.
   Result<void> forward(std::span<const int> token_ids, MatrixView<float> logits,

@@ -61,8 +61,9 @@ TEST_CASE("sessions generate the golden ids up to the end token") {
       while (session.value().finish_reason() == FinishReason::none) {
         const auto token = session.value().step();
         REQUIRE(token.ok());
-        ids.push_back(token.value().token_id);
-        score += token.value().log_probability;
+        REQUIRE_EQ(token.value().size(), 1);
+        ids.push_back(token.value()[0].token_id);
+        score += token.value()[0].log_probability;
         REQUIRE_LE(ids.size(), 40);
       }
       const auto expected = up_to_end(example.greedy_ids, model->config.eos_token_ids);
@@ -130,9 +131,9 @@ TEST_CASE("a session records what it attends to, and generates the same") {
     const auto a = plain.value().step(), b = traced.value().step();
     REQUIRE(a.ok());
     REQUIRE(b.ok());
-    CHECK_EQ(a.value().token_id, b.value().token_id);
-    CHECK_EQ(a.value().log_probability, b.value().log_probability);
-    ids.push_back(a.value().token_id);
+    CHECK_EQ(a.value().at(0).token_id, b.value().at(0).token_id);
+    CHECK_EQ(a.value()[0].log_probability, b.value()[0].log_probability);
+    ids.push_back(a.value()[0].token_id);
   }
   CHECK(plain.value().finish_reason() == FinishReason::length);
   CHECK(traced.value().finish_reason() == FinishReason::length);
