@@ -13,6 +13,11 @@ export interface DistanceRow {
   readonly relation: { readonly mean: number; readonly spread: number } | null;
 }
 
+/** A corner of the map is one or two pairs: a mean over so few says little about the head. */
+export function isThin({ count }: DistanceRow): boolean {
+  return count < 3;
+}
+
 /** A run of neighbouring distances that share one relation id. */
 export interface RelationRange {
   readonly id: number;

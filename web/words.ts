@@ -2,7 +2,7 @@
 // object of the same shape.
 
 import type { AttentionKind, ModelInfo, RelationInfo, Token } from "relata";
-import type { DistanceRow, RelationRange } from "./distance";
+import { type DistanceRow, isThin, type RelationRange } from "./distance";
 import type { Failure, Quantity, Translation } from "./state";
 
 const minus = "\u2212";
@@ -63,7 +63,7 @@ export function mapExplanation(kind: AttentionKind, quantity: Quantity): string 
 }
 
 export function profileExplanation(kind: AttentionKind): string {
-  const bars = "Each bar averages one diagonal of the map.";
+  const bars = "Each bar averages one diagonal of the map; pale ones rest on one or two pairs.";
   return kind === "cross"
     ? `${bars} Two sentences share no ruler, so the model adds nothing for distance here.`
     : `${bars} The line is what the distance alone adds to the score, whatever token stands there; its band is the spread over the sentence.`;
@@ -71,8 +71,7 @@ export function profileExplanation(kind: AttentionKind): string {
 
 /** The head in one sentence: where its largest bar stands. */
 export function profileHeadline(kind: AttentionKind, rows: readonly DistanceRow[]): string {
-  // A corner of the map is one or two pairs; a mean over so few says little about the head.
-  const solid = rows.filter(({ count }) => count >= 3);
+  const solid = rows.filter((row) => !isThin(row));
   const top = (solid.length > 0 ? solid : rows).reduce((best, row) =>
     row.meanWeight > best.meanWeight ? row : best,
   );

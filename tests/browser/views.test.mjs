@@ -221,6 +221,7 @@ for (const kind of ["encoder_self", "decoder_self", "cross"]) {
         [...showProfile(traces[name]).querySelectorAll(".bar")].map((bar) => ({
           distance: Number(bar.dataset.distance),
           height: Number(bar.getAttribute("height")),
+          isThin: bar.classList.contains("thin"),
         })),
       kind,
     );
@@ -231,6 +232,13 @@ for (const kind of ["encoder_self", "decoder_self", "cross"]) {
         { length: last + trace.queryTokens.length },
         (_, i) => i + 1 - trace.queryTokens.length,
       ),
+    );
+    // The last two diagonals at an open end hold one pair and two.
+    const thin = bars.filter((bar) => bar.isThin).map(({ distance }) => distance);
+    const first = 1 - trace.queryTokens.length;
+    assert.deepEqual(
+      thin,
+      kind === "decoder_self" ? [first, first + 1] : [first, first + 1, last - 1, last],
     );
     const means = bars.map(({ distance }) => diagonalMean(trace, trace.weights, distance));
     const top = means.indexOf(Math.max(...means));

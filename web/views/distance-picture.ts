@@ -1,5 +1,5 @@
 import type { AttentionTrace, RelationInfo } from "relata";
-import { type DistanceRow, distanceProfile, relationRanges } from "../distance";
+import { type DistanceRow, distanceProfile, isThin, relationRanges } from "../distance";
 import { headColor, type Scheme } from "../palette";
 import type { Point } from "../state";
 import { distance as distanceText, noRelation, rangeLabel } from "../words";
@@ -71,17 +71,18 @@ export function distancePicture(data: DistancePictureData): Element {
 function weightPanel(rows: readonly DistanceRow[], layout: ProfileLayout, fill: string): Element {
   const { x, weight, band } = layout;
   const barWidth = Math.max(1, band * 0.78);
-  const bars = rows.map(({ distance, meanWeight }) =>
-    svg("rect", {
-      class: "bar",
+  const bars = rows.map((row) => {
+    const { distance, meanWeight } = row;
+    return svg("rect", {
+      class: isThin(row) ? "bar thin" : "bar",
       "data-distance": distance,
       x: x(distance) - barWidth / 2,
       y: weight(meanWeight),
       width: barWidth,
       height: weight(0) - weight(meanWeight),
       fill,
-    }),
-  );
+    });
+  });
   return svg(
     "g",
     {},
