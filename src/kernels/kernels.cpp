@@ -22,15 +22,12 @@ int round_up_to_vector(int count) {
 
 void matmul(MatrixView<const float> input, const PackedView& weight, const float* bias,
             MatrixView<float> output) {
-  if (bias != nullptr) {
-    matmul<Arch, Start::bias>(input, weight, bias, output);
-  } else {
-    matmul<Arch, Start::zero>(input, weight, nullptr, output);
-  }
+  // One row of biases for all rows.
+  matmul<Arch>(input, weight, {bias, output.rows, output.cols, 0}, output);
 }
 
 void matmul_add(MatrixView<const float> input, const PackedView& weight, MatrixView<float> output) {
-  matmul<Arch, Start::output>(input, weight, nullptr, output);
+  matmul<Arch>(input, weight, output, output);
 }
 
 void matmul(MatrixView<const float> input, const WeightMatrix& weight, const float* bias,

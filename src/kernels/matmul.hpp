@@ -9,24 +9,19 @@
 
 namespace relata::kernels {
 
-enum class Start { zero, bias, output };  // what the sums start from
-
-/// Rows rows of input times the first Vectors vectors of a panel's columns. bias and output point
-/// at the panel's first column.
-template <class Arch, int Rows, int Vectors, Start start>
+/// Rows rows of input times the first Vectors vectors of a panel's columns. The sums start from the
+/// rows of `start` (null: from zero).
+template <class Arch, int Rows, int Vectors>
 void matmul_tile(const float* input, int input_stride, const float* panel, int depth,
-                 const float* bias, float* output, int output_stride) {
+                 const float* start, int start_stride, float* output, int output_stride) {
   using Floats = simd::Floats<Arch>;
   Floats sums[Rows][Vectors];
   for (int r = 0; r < Rows; ++r) {
     for (int v = 0; v < Vectors; ++v) {
-      if constexpr (start == Start::zero) {
-        sums[r][v] = Floats(0.0F);
-      } else {
-        const float* from =
-            start == Start::bias ? bias : output + static_cast<std::ptrdiff_t>(r) * output_stride;
-        sums[r][v] = simd::load<Arch>(from + v * simd::kWidth<Arch>);
-      }
+      sums[r][v] = start == nullptr
+                       ? Floats(0.0F)
+                       : simd::load<Arch>(start + static_cast<std::ptrdiff_t>(r) * start_stride +
+                                          v * simd::kWidth<Arch>);
     }
   }
   for (int k = 0; k < depth; ++k) {
@@ -51,38 +46,33 @@ void matmul_tile(const float* input, int input_stride, const float* panel, int d
 }
 
 /// All rows of input times the first Vectors vectors of one panel.
-template <class Arch, int Vectors, Start start>
-void matmul_panel(MatrixView<const float> input, const float* panel, int depth, const float* bias,
-                  MatrixView<float> output) {
+template <class Arch, int Vectors>
+void matmul_panel(MatrixView<const float> input, const float* panel, int depth,
+                  MatrixView<const float> start, MatrixView<float> output) {
   // Rows times vectors is the number of running sums: as many as 16 registers hold beside the
   // operands.
   constexpr int kRows = 8 / Vectors < 4 ? 8 / Vectors : 4;
   int i = 0;
   for (; i + kRows <= input.rows; i += kRows) {
-    matmul_tile<Arch, kRows, Vectors, start>(input.row(i), input.stride, panel, depth, bias,
-                                             output.row(i), output.stride);
+    matmul_tile<Arch, kRows, Vectors>(input.row(i), input.stride, panel, depth, start.row(i),
+                                      start.stride, output.row(i), output.stride);
   }
   for (; i < input.rows; ++i) {
-    matmul_tile<Arch, 1, Vectors, start>(input.row(i), input.stride, panel, depth, bias,
-                                         output.row(i), output.stride);
+    matmul_tile<Arch, 1, Vectors>(input.row(i), input.stride, panel, depth, start.row(i),
+                                  start.stride, output.row(i), output.stride);
   }
 }
 
 /// One row times a panel of which only the first `cols` columns exist outside.
-template <class Arch, Start start>
-void matmul_edge(const float* input, const float* panel, int depth, const float* bias,
+template <class Arch>
+void matmul_edge(const float* input, const float* panel, int depth, const float* start,
                  float* output, int cols) {
   constexpr int kVectors = kPanelWidth / simd::kWidth<Arch>;
   float edge[kPanelWidth];
   for (int c = 0; c < kPanelWidth; ++c) {
-    if constexpr (start == Start::zero) {
-      edge[c] = 0;
-    } else {
-      edge[c] = c < cols ? (start == Start::bias ? bias : output)[c] : 0;
-    }
+    edge[c] = start == nullptr || c >= cols ? 0 : start[c];
   }
-  matmul_tile<Arch, 1, kVectors, start == Start::zero ? Start::zero : Start::output>(
-      input, 0, panel, depth, nullptr, edge, 0);
+  matmul_tile<Arch, 1, kVectors>(input, 0, panel, depth, edge, 0, edge, 0);
   for (int c = 0; c < cols; ++c) {
     output[c] = edge[c];
   }
@@ -90,34 +80,36 @@ void matmul_edge(const float* input, const float* panel, int depth, const float*
 
 /// The last panel, of which `cols` < kPanelWidth columns exist: as many vectors as that fills, or
 /// an edge.
-template <class Arch, int Vectors, Start start>
-void matmul_part(MatrixView<const float> input, const float* panel, int depth, const float* bias,
-                 MatrixView<float> output, int cols) {
+template <class Arch, int Vectors>
+void matmul_part(MatrixView<const float> input, const float* panel, int depth,
+                 MatrixView<const float> start, MatrixView<float> output) {
   if constexpr (Vectors == 0) {
     for (int i = 0; i < input.rows; ++i) {
-      matmul_edge<Arch, start>(input.row(i), panel, depth, bias, output.row(i), cols);
+      matmul_edge<Arch>(input.row(i), panel, depth, start.row(i), output.row(i), output.cols);
     }
-  } else if (cols == Vectors * simd::kWidth<Arch>) {
-    matmul_panel<Arch, Vectors, start>(input, panel, depth, bias, output);
+  } else if (output.cols == Vectors * simd::kWidth<Arch>) {
+    matmul_panel<Arch, Vectors>(input, panel, depth, start, output);
   } else {
-    matmul_part<Arch, Vectors - 1, start>(input, panel, depth, bias, output, cols);
+    matmul_part<Arch, Vectors - 1>(input, panel, depth, start, output);
   }
 }
 
-/// Panels outside, rows inside: a panel stays in the first cache while all rows pass by it.
-template <class Arch, Start start>
-void matmul(MatrixView<const float> input, const PackedView& weight, const float* bias,
+/// output = start + input * weight; start: the output itself, one row for all (stride 0), or null
+/// data for zero. Panels outside, rows inside: a panel stays in the first cache while all rows pass
+/// by it.
+template <class Arch>
+void matmul(MatrixView<const float> input, const PackedView& weight, MatrixView<const float> start,
             MatrixView<float> output) {
   constexpr int kVectors = kPanelWidth / simd::kWidth<Arch>;
   const float* panel = weight.data;
   for (int first = 0; first < weight.cols; first += kPanelWidth, panel += weight.panel_stride) {
-    const float* panel_bias = start == Start::bias ? bias + first : nullptr;
     const int cols = weight.cols - first;
+    const auto panel_start = start.data == nullptr ? start : start.slice_cols(first, cols);
     const auto target = output.slice_cols(first, cols);
     if (cols >= kPanelWidth) {
-      matmul_panel<Arch, kVectors, start>(input, panel, weight.depth, panel_bias, target);
+      matmul_panel<Arch, kVectors>(input, panel, weight.depth, panel_start, target);
     } else {
-      matmul_part<Arch, kVectors - 1, start>(input, panel, weight.depth, panel_bias, target, cols);
+      matmul_part<Arch, kVectors - 1>(input, panel, weight.depth, panel_start, target);
     }
   }
 }

@@ -11,7 +11,6 @@ using namespace relata;
 using namespace relata::test;
 using kernels::PackedMatrix;
 using kernels::PackedView;
-using kernels::Start;
 
 namespace {
 
@@ -73,9 +72,10 @@ TEST_CASE_TEMPLATE("matmul equals double loops at every size", Width, RELATA_TES
         GuardedMatrix added = before;
         plain.fill_constant(777);
         biased.fill_constant(777);
-        kernels::matmul<Arch, Start::zero>(input.view(), packed.view(), nullptr, plain.view());
-        kernels::matmul<Arch, Start::bias>(input.view(), packed.view(), bias.row(0), biased.view());
-        kernels::matmul<Arch, Start::output>(input.view(), packed.view(), nullptr, added.view());
+        kernels::matmul<Arch>(input.view(), packed.view(), {}, plain.view());
+        kernels::matmul<Arch>(input.view(), packed.view(), {bias.row(0), rows, cols, 0},
+                              biased.view());
+        kernels::matmul<Arch>(input.view(), packed.view(), added.view(), added.view());
         CAPTURE(rows);
         CAPTURE(cols);
         CAPTURE(depth);
