@@ -34,11 +34,8 @@ export function reportSizes() {
       "package JavaScript",
       files("dist/package", ".js").filter((file) => !isCore(file)),
     ),
-    measure("tokenizer library", [
-      join(root, "node_modules/@huggingface/tokenizers/dist/tokenizers.min.mjs"),
-    ]),
     measure(
-      "page JavaScript and CSS (bundled with package and tokenizer)",
+      "page JavaScript and CSS (bundled with the package)",
       files("dist/page", ".js", ".css"),
     ),
     measure("page WebAssembly", files("dist/page", ".wasm")),

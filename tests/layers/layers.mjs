@@ -125,10 +125,8 @@ function checkScript(file, text, files, inBrowser) {
       if (runsInBrowser) found.push(`imports ${name}, and a browser loads this file`);
     } else if (top === "tools") {
       found.push(`imports ${name}, and tools run before anything is installed`);
-    } else if (top === "web" && name === "@huggingface/tokenizers") {
-      found.push(`imports ${name}, and the page uses the package by its public name`);
-    } else if (top === "bindings" && name !== "@huggingface/tokenizers") {
-      found.push(`imports ${name}, which is no dependency of the package`);
+    } else if (top === "bindings") {
+      found.push(`imports ${name}, and the package depends on nothing`);
     }
   }
   return found;

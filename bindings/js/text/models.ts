@@ -63,7 +63,9 @@ function unigramOf(json: Json): WordModel {
   const unkId = unk.isNull ? -1 : unk.id();
   if (unkId >= list.length) throw unk.invalid(`is ${unkId}, and there are ${list.length} pieces`);
   const byteFallback = json.get("byte_fallback").boolean(false);
+  const missing = (piece: string) => unk.invalid(`is missing, and "${piece}" is no piece`);
   const unigram = new Unigram({
+    missing,
     trie,
     scores,
     unkId,
@@ -81,7 +83,7 @@ function unigramOf(json: Json): WordModel {
       for (const byte of bytes) into.push(byte);
       return;
     }
-    if (unkId < 0) throw unk.invalid(`is missing, and "${piece}" is no piece`);
+    if (unkId < 0) throw missing(piece);
     into.push(unkId);
   };
   return {

@@ -212,7 +212,8 @@ export function listConventions(
 ): ListConventions {
   return {
     place,
-    source: new Map(source.map((token, id) => [token, id])),
+    // Of equal tokens the first one counts.
+    source: new Map(source.map((token, id): [string, number] => [token, id]).reverse()),
     target: new Map(target.map((token, id) => [id, token])),
     unk: "<unk>",
     special: new Set(["<unk>", "<s>", "</s>", "<blank>", "<pad>"]),

@@ -57,6 +57,8 @@ export class Pieces {
       if (type === PieceType.userDefined) this.#symbols.set(piece, id);
       if (type === PieceType.unknown && unkId >= 0) throw fail(at, "is a second unknown token");
       if (type === PieceType.unknown) unkId = id;
+      if (type === PieceType.byte && !model.byteFallback)
+        throw fail(at, "is a byte, and bytes are off");
       if (type === PieceType.byte && byteOfToken(piece) < 0)
         throw fail(at, `"${piece}" is no byte`);
     });

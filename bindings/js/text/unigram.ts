@@ -15,7 +15,9 @@ export interface UnigramPieces {
   readonly trie: Trie;
   /** Natural-log probability per id. */
   readonly scores: Float64Array;
+  /** -1 for none: then a character that is no piece is an error, as in the tokenizers library. */
   readonly unkId: number;
+  readonly missing?: (character: string) => Error;
   /** The score of a character that is no piece. */
   readonly unkScore: number;
   /** Sums in single precision, as sentencepiece; else in double precision, as the tokenizers library. */
@@ -33,7 +35,7 @@ export class Unigram {
   }
 
   segment(text: string): Segmentation {
-    const { trie, scores, unkId, unkScore, single } = this.#pieces;
+    const { trie, scores, unkId, missing, unkScore, single } = this.#pieces;
     const size = text.length;
     if (size >= this.#best.length) {
       this.#best = new Float64Array(2 * size);
@@ -65,6 +67,8 @@ export class Unigram {
       }
       if (!isPiece) {
         const score = unkScore + here;
+        if (unkId < 0 && starts[start + step] === -1 && missing !== undefined)
+          throw missing(text.slice(start, start + step));
         reach(start + step, start, single ? Math.fround(score) : score, unkId);
       }
       start += step;
