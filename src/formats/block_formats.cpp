@@ -25,6 +25,11 @@ void decode_bf16(const std::byte* block, float* values) {
   values[0] = widen_bf16(read<std::uint16_t>(block));
 }
 
+template <class T>
+void decode_integer(const std::byte* block, float* values) {
+  values[0] = static_cast<float>(read<T>(block));
+}
+
 void decode_q8_0(const std::byte* block, float* values) {
   const float scale = half_at(block);
   for (int i = 0; i < 32; ++i) {
@@ -122,6 +127,8 @@ constexpr BlockFormat kFormats[] = {
     {"F32", 1, 4, decode_f32},
     {"F16", 1, 2, decode_f16},
     {"BF16", 1, 2, decode_bf16},
+    {"I8", 1, 1, decode_integer<std::int8_t>},
+    {"I16", 1, 2, decode_integer<std::int16_t>},
     {"Q8_0", 32, 34, decode_q8_0},
     {"Q4_0", 32, 18, decode_q32<4, false>},
     {"Q4_1", 32, 20, decode_q32<4, true>},

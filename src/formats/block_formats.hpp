@@ -16,7 +16,8 @@ struct BlockFormat {
   void (*decode)(const std::byte* block, float* values) = nullptr;
 };
 
-/// F32, F16, BF16, Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K, Q5_K, Q6_K; null for any other name.
+/// F32, F16, BF16, I8, I16 (whose scales are beside them), Q8_0, Q4_0, Q4_1, Q5_0, Q5_1, Q4_K,
+/// Q5_K, Q6_K; null for any other name.
 const BlockFormat* find_block_format(std::string_view name);
 
 /// Decodes a row of `count` values, a multiple of the format's block_values.

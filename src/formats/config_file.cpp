@@ -56,6 +56,31 @@ Result<void> check_all(ConfigFile& file) {
   return {};
 }
 
+struct Family {
+  std::string_view type;
+  Result<ConfigFile> (*read)(const JsonObject& file, const JsonObject* generation);
+  std::string_view (*field)(std::string_view field);  // what the file calls a field of ours
+};
+
+std::string_view own_field(std::string_view field) { return field; }
+
+constexpr Family kFamilies[] = {
+    {"relata", read_relata, own_field},
+    {"t5", read_t5, t5_field},
+    {"mt5", read_t5, t5_field},
+    {"umt5", read_t5, t5_field},
+    {"marian", read_marian, marian_field},
+};
+
+const Family* find_family(std::string_view type) {
+  for (const Family& family : kFamilies) {
+    if (family.type == type) {
+      return &family;
+    }
+  }
+  return nullptr;
+}
+
 }  // namespace
 
 Result<void> read_generation(const JsonObject& file, const JsonObject* generation,
@@ -104,18 +129,16 @@ Result<ConfigFile> read_config(std::string_view config, std::string_view generat
 
 Result<ConfigFile> read_config(const JsonObject& file, const JsonObject* generation) {
   RELATA_TRY_ASSIGN(const std::string type, file.text("model_type"));
-  const bool is_t5 = type == "t5" || type == "mt5" || type == "umt5";
-  if (!is_t5 && type != "relata") {
+  const Family* family = find_family(type);
+  if (family == nullptr) {
     return Error{ErrorCode::unsupported, file.place("model_type"),
                  "models of type \"" + type.substr(0, 80) + "\" are not supported"};
   }
-  RELATA_TRY_ASSIGN(ConfigFile result,
-                    is_t5 ? read_t5(file, generation) : read_relata(file, generation));
+  RELATA_TRY_ASSIGN(ConfigFile result, family->read(file, generation));
   result.config.model_type = type;
   if (const auto checked = check_all(result); !checked.ok()) {
     const Error& error = checked.error();
-    const std::string_view field = is_t5 ? t5_field(error.where) : error.where;
-    return Error{error.code, file.place(field), error.message};
+    return Error{error.code, file.place(family->field(error.where)), error.message};
   }
   return result;
 }

@@ -18,7 +18,12 @@ inline constexpr const char* kGenerationConfigFile = "generation_config.json";
 /// The words from which a family composes the names of its tensors; tensor_plan.cpp composes them.
 struct TensorNames {
   std::string_view embedding;
+  std::string_view decoder_embedding;
   std::string_view lm_head;
+  std::string_view logits_bias;
+  std::string_view positions;
+  std::string_view decoder_positions;
+  std::string_view stacks;  // before the stack's name
   std::string_view layers;  // between the stack's name and the layer's number
   std::string_view self_attention;
   std::string_view self_attention_norm;
@@ -38,7 +43,8 @@ struct TensorNames {
   std::string_view relation_keys;
   std::string_view relation_values;
   std::string_view relation_bias;
-  bool bias_by_relation = false;  // the bias is stored [num_relations, num_heads]
+  bool bias_by_relation = false;    // the bias is stored [num_relations, num_heads]
+  bool logits_bias_in_row = false;  // the bias of the logits is stored [1, vocab_size]
 };
 
 struct ConfigFile {
@@ -67,6 +73,10 @@ Result<ConfigFile> read_config(const JsonObject& file, const JsonObject* generat
 Result<ConfigFile> read_relata(const JsonObject& file, const JsonObject* generation);
 /// `model_type`: "t5", "mt5" or "umt5", as transformers 5 saves and reads them.
 Result<ConfigFile> read_t5(const JsonObject& file, const JsonObject* generation);
+/// `model_type`: "marian", as transformers 5 saves and reads MarianMTModel.
+Result<ConfigFile> read_marian(const JsonObject& file, const JsonObject* generation);
+/// What a Marian file calls a field of our own configuration, for errors.
+std::string_view marian_field(std::string_view field);
 /// What a T5 file calls a field of our own configuration, for errors.
 std::string_view t5_field(std::string_view field);
 

@@ -2,17 +2,21 @@
 // is named in parentheses; a key that is not listed is an error.
 //
 //   model_type "relata", schema_version 1
-//   vocab_size, d_model, num_heads, head_dim, d_ff, num_encoder_layers, num_decoder_layers
+//   vocab_size, source_vocab_size (null: encoder and decoder share one embedding)
+//   d_model, num_heads, head_dim, d_ff, num_encoder_layers, num_decoder_layers
 //   norm {type: layer_norm | rms_norm, position: pre | post, epsilon}
 //   activation: relu | gelu | gelu_tanh | silu
 //   gated, attention_bias, feed_forward_bias
 //   scale_attention        queries times 1 / sqrt(head_dim)
 //   scale_embeddings       embeddings times sqrt(d_model)
 //   scale_decoder_outputs  the decoder's output times 1 / sqrt(d_model) before the projection
-//   tie_word_embeddings    the output projection is the embedding; else lm_head.weight is there
+//   tie_word_embeddings    the output projection is the decoder's embedding; else lm_head.weight is
+//                          there
+//   logits_bias (false)    lm_head.bias is added to the logits
 //   positions {type: none}
 //           | {type: sinusoidal, layout: interleaved | halves,
 //              first_position (0), divisor (d_model / 2)}
+//           | {type: table, max_positions, per_stack (false)}
 //   relation {encoder_self: R, decoder_self: R}, R = {index, effect}
 //     index  {type: none}
 //          | {type: distance}                          only with fixed_slope
@@ -30,6 +34,10 @@
 // self_attention or, in the decoder, cross_attention; R is the number of relations.
 //
 //   embedding.weight, lm_head.weight                            [vocab_size, d_model]
+//   decoder_embedding.weight                                    [vocab_size, d_model] where
+//                                   embedding.weight is         [source_vocab_size, d_model]
+//   lm_head.bias                                                [vocab_size]
+//   positions.weight, decoder_positions.weight                  [max_positions, d_model]
 //   {s}.layers.{i}.{a}.{query,key,value,output}.{weight,bias}
 //   {s}.layers.{i}.{a}_norm.{weight,bias}
 //   {s}.layers.{i}.feed_forward.{input,gate,output}.{weight,bias}
@@ -50,7 +58,12 @@ constexpr int kSchemaVersion = 1;
 
 constexpr TensorNames kNames = {
     .embedding = "embedding.weight",
+    .decoder_embedding = "decoder_embedding.weight",
     .lm_head = "lm_head.weight",
+    .logits_bias = "lm_head.bias",
+    .positions = "positions.weight",
+    .decoder_positions = "decoder_positions.weight",
+    .stacks = "",
     .layers = "layers",
     .self_attention = "self_attention",
     .self_attention_norm = "self_attention_norm",
@@ -74,6 +87,7 @@ constexpr TensorNames kNames = {
 
 Result<void> read_sizes(const JsonObject& file, Config& config) {
   RELATA_TRY_ASSIGN(config.vocab_size, file.integer("vocab_size", 1, INT_MAX));
+  RELATA_TRY_ASSIGN(config.source_vocab_size, file.integer_or("source_vocab_size", 1, INT_MAX, 0));
   RELATA_TRY_ASSIGN(config.d_model, file.integer("d_model", 1, INT_MAX));
   RELATA_TRY_ASSIGN(config.num_heads, file.integer("num_heads", 1, INT_MAX));
   RELATA_TRY_ASSIGN(config.head_dim, file.integer("head_dim", 1, INT_MAX));
@@ -97,11 +111,18 @@ Result<void> read_norm(const JsonObject& norm, Config& config) {
 }
 
 Result<void> read_positions(const JsonObject& positions, int d_model, PositionConfig& config) {
-  RELATA_TRY_ASSIGN(config.kind, positions.choice<PositionKind>(
-                                     "type", {{"none", PositionKind::none},
-                                              {"sinusoidal", PositionKind::sinusoidal}}));
+  RELATA_TRY_ASSIGN(
+      config.kind, positions.choice<PositionKind>("type", {{"none", PositionKind::none},
+                                                           {"sinusoidal", PositionKind::sinusoidal},
+                                                           {"table", PositionKind::table}}));
   if (config.kind == PositionKind::none) {
     return positions.allow_only({"type"});
+  }
+  if (config.kind == PositionKind::table) {
+    RELATA_TRY(positions.allow_only({"type", "max_positions", "per_stack"}));
+    RELATA_TRY_ASSIGN(config.max_positions, positions.integer("max_positions", 1, INT_MAX));
+    RELATA_TRY_ASSIGN(config.per_stack, positions.boolean_or("per_stack", false));
+    return {};
   }
   RELATA_TRY(positions.allow_only({"type", "layout", "first_position", "divisor"}));
   RELATA_TRY_ASSIGN(config.interleaved,
@@ -228,6 +249,7 @@ Result<ConfigFile> read_relata(const JsonObject& file, const JsonObject* generat
   RELATA_TRY(file.allow_only({"model_type",
                               "schema_version",
                               "vocab_size",
+                              "source_vocab_size",
                               "d_model",
                               "num_heads",
                               "head_dim",
@@ -243,6 +265,7 @@ Result<ConfigFile> read_relata(const JsonObject& file, const JsonObject* generat
                               "scale_embeddings",
                               "scale_decoder_outputs",
                               "tie_word_embeddings",
+                              "logits_bias",
                               "positions",
                               "relation",
                               "pad_token_id",
@@ -281,6 +304,7 @@ Result<ConfigFile> read_relata(const JsonObject& file, const JsonObject* generat
   config.embedding_scale = scale_embeddings ? static_cast<float>(std::sqrt(d_model)) : 1;
   config.logits_scale = scale_outputs ? static_cast<float>(1 / std::sqrt(d_model)) : 1;
   RELATA_TRY_ASSIGN(result.tied, file.boolean("tie_word_embeddings"));
+  RELATA_TRY_ASSIGN(config.logits_bias, file.boolean_or("logits_bias", false));
 
   RELATA_TRY_ASSIGN(const JsonObject positions, file.object("positions"));
   RELATA_TRY(read_positions(positions, config.d_model, config.positions));

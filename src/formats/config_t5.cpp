@@ -15,7 +15,12 @@ using kernels::Activation;
 
 constexpr TensorNames kNames = {
     .embedding = "shared.weight",
+    .decoder_embedding = "",
     .lm_head = "lm_head.weight",
+    .logits_bias = "",
+    .positions = "",
+    .decoder_positions = "",
+    .stacks = "",
     .layers = "block",
     .self_attention = "layer.0.SelfAttention",
     .self_attention_norm = "layer.0.layer_norm",

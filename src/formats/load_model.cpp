@@ -9,6 +9,7 @@
 
 #include "src/formats/block_formats.hpp"
 #include "src/formats/config_file.hpp"
+#include "src/formats/ctranslate2.hpp"
 #include "src/formats/gguf.hpp"
 #include "src/formats/safetensors.hpp"
 #include "src/formats/tensor_plan.hpp"
@@ -63,6 +64,8 @@ std::vector<std::string_view> choose_embedding(ConfigFile& file, const TensorsBy
   return copies;
 }
 
+bool is_integer(const std::string& dtype) { return dtype == "I8" || dtype == "I16"; }
+
 /// Gives each tensor of the file its slot. Every slot has to find its tensor, and every tensor its
 /// slot.
 Result<std::vector<int>> match(const TensorFile& file, const std::vector<TensorInfo>& tensors,
@@ -82,7 +85,8 @@ Result<std::vector<int>> match(const TensorFile& file, const std::vector<TensorI
                         "has shape " + to_text(tensor.shape) +
                             ", but the configuration calls for " + to_text(slot.shape));
     }
-    if (formats::find_block_format(tensor.dtype) == nullptr) {
+    if (formats::find_block_format(tensor.dtype) == nullptr ||
+        is_integer(tensor.dtype) == tensor.scales.empty()) {
       return file.error(ErrorCode::tensor_invalid, slot.name,
                         "has type " + tensor.dtype + "; weights are F32, F16 or BF16");
     }
@@ -114,6 +118,9 @@ struct ModelLoader::State {
   std::size_t cursor = 0;         // the next tensor wanted, or tensors.size()
   AlignedBuffer<float> row;
   bool finished = false;
+
+  Result<void> store(const TensorInfo& tensor, const TensorSlot& slot,
+                     std::span<const std::byte> bytes);
 
   void skip_unused() {
     while (cursor < tensors.size() && slot_of[cursor] == kUnused) {
@@ -149,6 +156,13 @@ Result<ModelLoader> ModelLoader::open_gguf(std::span<const std::byte> header,
   RELATA_TRY_ASSIGN(auto gguf, formats::read_gguf(header, file_size));
   RELATA_TRY_ASSIGN(ConfigFile file, formats::read_gguf_t5(gguf));
   return plan(std::move(file), formats::kGgufFile, std::move(gguf.tensors), type);
+}
+
+Result<ModelLoader> ModelLoader::open_ctranslate2(const formats::Ctranslate2Index& index,
+                                                  const formats::Ctranslate2Texts& texts,
+                                                  kernels::WeightType type) {
+  RELATA_TRY_ASSIGN(auto model, formats::read_ctranslate2(index, texts));
+  return plan(std::move(model.file), formats::kCtranslate2File, std::move(model.tensors), type);
 }
 
 Result<ModelLoader> ModelLoader::plan(ConfigFile file, const char* file_name,
@@ -200,41 +214,56 @@ Result<void> ModelLoader::accept(std::span<const std::byte> bytes) {
                               std::to_string(bytes.size()) + " bytes where " +
                                   std::to_string(tensor->bytes) + " were due");
   }
-  const auto slot_index = static_cast<std::size_t>(state_->slot_of[state_->cursor]);
-  const TensorSlot& slot = state_->slots[slot_index];
+  const std::uint64_t first = tensor->offset;
+  const std::uint64_t end = first + tensor->bytes;
+  do {
+    const auto slot = static_cast<std::size_t>(state_->slot_of[state_->cursor]);
+    const auto part = bytes.subspan(static_cast<std::size_t>(tensor->offset - first),
+                                    static_cast<std::size_t>(tensor->bytes));
+    RELATA_TRY(state_->store(*tensor, state_->slots[slot], part));
+    ++state_->cursor;
+    state_->skip_unused();
+    tensor = next();
+  } while (tensor != nullptr && tensor->offset >= first && tensor->offset + tensor->bytes <= end);
+  return {};
+}
+
+Result<void> ModelLoader::State::store(const TensorInfo& tensor, const TensorSlot& slot,
+                                       std::span<const std::byte> bytes) {
   const int rows = slot.rows();
   const int cols = slot.cols();
   const std::size_t row_bytes = bytes.size() / static_cast<std::size_t>(rows);
-  float* const values = state_->row.data();
-  const formats::BlockFormat& format = *formats::find_block_format(tensor->dtype);
-  const auto read_row = [&](int row) {
-    formats::decode_row(format, bytes.data() + static_cast<std::size_t>(row) * row_bytes, cols,
+  float* const values = row.data();
+  const formats::BlockFormat& format = *formats::find_block_format(tensor.dtype);
+  const auto read_row = [&](int i) {
+    formats::decode_row(format, bytes.data() + static_cast<std::size_t>(i) * row_bytes, cols,
                         values);
+    if (!tensor.scales.empty()) {
+      kernels::scale(
+          values, tensor.scales[tensor.scales.size() == 1 ? 0 : static_cast<std::size_t>(i)], cols);
+    }
   };
   if (slot.needs_levelling()) {
-    for (int row = 0; row < rows; ++row) {
-      read_row(row);
+    for (int i = 0; i < rows; ++i) {
+      read_row(i);
       slot.level_row(values);
     }
   }
-  for (int row = 0; row < rows; ++row) {
-    read_row(row);
+  for (int i = 0; i < rows; ++i) {
+    read_row(i);
     for (int col = 0; col < cols; ++col) {
       if (!std::isfinite(values[col])) {
-        const std::string place = slot.shape.size() == 1 ? "" : std::to_string(row) + ", ";
-        return state_->file.error(
-            ErrorCode::tensor_invalid, tensor->name,
-            "the value at [" + place + std::to_string(col) + "] is not finite");
+        const std::string place = slot.shape.size() == 1 ? "" : std::to_string(i) + ", ";
+        return file.error(ErrorCode::tensor_invalid, tensor.name,
+                          "the value at [" + place + std::to_string(col) + "] is not finite");
       }
     }
-    if (!slot.store_row(row, values)) {
-      return state_->file.error(ErrorCode::tensor_invalid, tensor->name,
-                                "row " + std::to_string(row) +
-                                    " differs from the embedding, of which it has to be a copy");
+    if (!slot.store_row(i, values)) {
+      return file.error(
+          ErrorCode::tensor_invalid, tensor.name,
+          "row " + std::to_string(i) + " differs from the embedding, of which it has to be a copy");
     }
   }
-  ++state_->cursor;
-  state_->skip_unused();
   return {};
 }
 

@@ -19,7 +19,9 @@ namespace relata {
 
 namespace formats {
 struct ConfigFile;
-}
+struct Ctranslate2Index;
+struct Ctranslate2Texts;
+}  // namespace formats
 
 /// A Hugging Face style folder without its tensors' bytes.
 struct FolderHeader {
@@ -47,6 +49,8 @@ struct TensorInfo {
   std::vector<std::uint64_t> shape;
   std::uint64_t offset = 0;  // from the start of the file
   std::uint64_t bytes = 0;
+  std::vector<float> scales =
+      {};  // of integers: what they are multiplied by, one factor or one a row
 };
 
 class ModelLoader {
@@ -62,6 +66,10 @@ class ModelLoader {
   /// gguf_header_size() bytes.
   static Result<ModelLoader> open_gguf(std::span<const std::byte> header, std::uint64_t file_size,
                                        kernels::WeightType type = kernels::WeightType::f32);
+  /// The same for a CTranslate2 folder, from the index of its model.bin and its texts.
+  static Result<ModelLoader> open_ctranslate2(const formats::Ctranslate2Index& index,
+                                              const formats::Ctranslate2Texts& texts,
+                                              kernels::WeightType type = kernels::WeightType::f32);
   ModelLoader(ModelLoader&&) noexcept;
   ModelLoader& operator=(ModelLoader&&) noexcept;
   ~ModelLoader();
@@ -71,7 +79,8 @@ class ModelLoader {
   /// The next tensor whose bytes are wanted, in file order (unused tensors are skipped); null when
   /// none is left.
   const TensorInfo* next() const;
-  /// The bytes of next(); after an error they are still awaited. Errors: file_damaged for a wrong
+  /// The bytes of next(), and with them of every tensor that lies within them. After an error they
+  /// are still awaited. Errors: file_damaged for a wrong
   /// length, tensor_invalid for NaN or infinity among weights, or a second copy of the embedding
   /// that differs.
   Result<void> accept(std::span<const std::byte> bytes);

@@ -25,9 +25,37 @@ class Planner {
     slots_.push_back({std::move(name), std::move(shape), destination});
   }
 
+  /// What belongs to no layer. The embedding comes first.
+  void add_tables(bool tied, Weights& weights) {
+    const std::uint64_t d_model = size(config_.d_model);
+    const std::uint64_t vocab_size = size(config_.vocab_size);
+    const bool shared = config_.source_vocab_size == 0;
+    add(std::string(names_.embedding),
+        {shared ? vocab_size : size(config_.source_vocab_size), d_model}, &weights.embedding);
+    if (!shared) {
+      add(std::string(names_.decoder_embedding), {vocab_size, d_model}, &weights.decoder_embedding);
+    }
+    if (!tied) {
+      add(std::string(names_.lm_head), {vocab_size, d_model}, &weights.lm_head);
+    }
+    if (config_.logits_bias) {
+      const Shape flat = {vocab_size};
+      const Shape row = {1, vocab_size};
+      add(std::string(names_.logits_bias), names_.logits_bias_in_row ? row : flat,
+          &weights.logits_bias);
+    }
+    if (config_.positions.kind == PositionKind::table) {
+      const Shape positions = {size(config_.positions.max_positions), d_model};
+      add(std::string(names_.positions), positions, &weights.positions);
+      if (config_.positions.per_stack) {
+        add(std::string(names_.decoder_positions), positions, &weights.decoder_positions);
+      }
+    }
+  }
+
   void add_stack(bool decoder, bool per_layer, const RelationConfig& relation, int num_relations,
                  StackWeights& stack, std::vector<RelationTables>& tables) {
-    const std::string name = decoder ? "decoder" : "encoder";
+    const std::string name = join(names_.stacks, decoder ? "decoder" : "encoder");
     const int num_layers = decoder ? config_.num_decoder_layers : config_.num_encoder_layers;
     stack.layers.resize(static_cast<std::size_t>(num_layers));
     if (relation.effect.kind != EffectKind::none) {
@@ -150,7 +178,7 @@ struct Allocate {
     return keep(*matrix, kernels::WeightMatrix::allocate(type, slot.rows(), slot.cols(), where));
   }
   Result<void> operator()(AlignedBuffer<float>* values) const {
-    return keep(*values, AlignedBuffer<float>::allocate(slot.shape[0], where));
+    return keep(*values, AlignedBuffer<float>::allocate(slot.shape.back(), where));
   }
   Result<void> operator()(Matrix* matrix) const {
     return keep(*matrix, Matrix::allocate(slot.rows(), slot.cols(), where));
@@ -223,11 +251,7 @@ std::vector<TensorSlot> plan_tensors(const ConfigFile& file, bool tied, Unfinish
   Weights& weights = unfinished.model.weights;
 
   Planner planner(config, file.names);
-  const Shape table = {size(config.vocab_size), size(config.d_model)};
-  planner.add(std::string(file.names.embedding), table, &weights.embedding);
-  if (!tied) {
-    planner.add(std::string(file.names.lm_head), table, &weights.lm_head);
-  }
+  planner.add_tables(tied, weights);
   planner.add_stack(false, file.encoder_relation_per_layer, config.encoder_relation,
                     file.encoder_index.num_relations(), weights.encoder, unfinished.encoder_tables);
   planner.add_stack(true, file.decoder_relation_per_layer, config.decoder_relation,

@@ -32,10 +32,22 @@ Result<void> check_scale(const char* field, float value) {
   return {};
 }
 
+Result<void> check_ids(int vocab_size, std::span<const int> ids, const char* what) {
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] < 0 || ids[i] >= vocab_size) {
+      return Error{ErrorCode::input_invalid, std::string(what) + " token " + std::to_string(i),
+                   "token id " + std::to_string(ids[i]) + " is not below the vocabulary size " +
+                       std::to_string(vocab_size)};
+    }
+  }
+  return {};
+}
+
 }  // namespace
 
 Result<void> check(const Config& config) {
   RELATA_TRY(check_range("vocab_size", config.vocab_size, 1, kMaxVocab));
+  RELATA_TRY(check_range("source_vocab_size", config.source_vocab_size, 0, kMaxVocab));
   RELATA_TRY(check_range("d_model", config.d_model, 1, kMaxWidth));
   RELATA_TRY(check_range("d_ff", config.d_ff, 1, kMaxWidth));
   RELATA_TRY(check_range("num_heads", config.num_heads, 1, kMaxHeads));
@@ -59,6 +71,10 @@ Result<void> check(const Config& config) {
     RELATA_TRY(
         check_range("positions.first_position", config.positions.first_position, 0, 1 << 20));
   }
+  if (config.positions.kind == PositionKind::table) {
+    RELATA_TRY(check_range("positions.max_positions", config.positions.max_positions, 1,
+                           kMaxSourceLength));
+  }
   const int last_id = config.vocab_size - 1;
   RELATA_TRY(check_range("decoder_start_token_id", config.decoder_start_token_id, 0, last_id));
   RELATA_TRY(check_range("pad_token_id", config.pad_token_id, -1, last_id));
@@ -73,14 +89,12 @@ Result<void> check(const Config& config) {
 }
 
 Result<void> check_token_ids(const Config& config, std::span<const int> ids, const char* what) {
-  for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] < 0 || ids[i] >= config.vocab_size) {
-      return Error{ErrorCode::input_invalid, std::string(what) + " token " + std::to_string(i),
-                   "token id " + std::to_string(ids[i]) + " is not below the vocabulary size " +
-                       std::to_string(config.vocab_size)};
-    }
-  }
-  return {};
+  return check_ids(config.vocab_size, ids, what);
+}
+
+Result<void> check_source_ids(const Config& config, std::span<const int> ids, const char* what) {
+  return check_ids(config.source_vocab_size > 0 ? config.source_vocab_size : config.vocab_size, ids,
+                   what);
 }
 
 }  // namespace relata

@@ -23,10 +23,11 @@ Result<Decoder> Decoder::start(const Model& model, const DecoderLimits& limits) 
   Decoder decoder;
   decoder.model_ = &model;
   decoder.limits_ = limits;
+  decoder.limits_.max_target_length = std::min(limits.max_target_length, max_target_length(config));
   RELATA_TRY_ASSIGN(
       decoder.workspace_,
       Workspace::allocate(config, model.weights.decoder.relations, limits.max_rows,
-                          std::max(limits.max_source_length, limits.max_target_length),
+                          std::max(limits.max_source_length, decoder.limits_.max_target_length),
                           limits.with_trace));
   RELATA_TRY_ASSIGN(decoder.hidden_, Matrix::allocate(limits.max_rows, config.d_model, "decoder"));
   return decoder;
@@ -155,7 +156,8 @@ Result<void> Decoder::forward(std::span<const DecoderRun> runs, MatrixView<float
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const int count = static_cast<int>(runs[i].token_ids.size());
     const int position = hypotheses_[i].self.length();
-    RELATA_TRY(embed(*model_, runs[i].token_ids, position, hidden.slice_rows(first, count)));
+    RELATA_TRY(embed(*model_, Side::target, runs[i].token_ids, position,
+                     hidden.slice_rows(first, count)));
     self.push_back({count, position, nullptr, {}, runs[i].trace});
     // Neighbours over one source read it together.
     if (i > 0 && hypotheses_[i].source == hypotheses_[i - 1].source && runs[i].trace == nullptr &&
@@ -195,7 +197,8 @@ Result<void> Decoder::forward(std::span<const DecoderRun> runs, MatrixView<float
   for (int i = 0; i < rows; ++i) {
     kernels::scale(hidden.row(i), config.logits_scale, config.d_model);
   }
-  kernels::matmul(hidden, model_->weights.output_projection(), nullptr, workspace_.rounded, logits);
+  kernels::matmul(hidden, model_->weights.output_projection(), model_->weights.logits_bias.data(),
+                  workspace_.rounded, logits);
   return {};
 }
 

@@ -49,7 +49,13 @@ Result<void> check(const Config& config, const Source& source) {
     return Error{ErrorCode::input_invalid, "source",
                  "a source has from 1 to " + std::to_string(kMaxSourceLength) + " tokens"};
   }
-  RELATA_TRY(check_token_ids(config, ids, "source"));
+  if (config.positions.kind == PositionKind::table &&
+      ids.size() > static_cast<std::size_t>(config.positions.max_positions)) {
+    return Error{ErrorCode::input_invalid, "source",
+                 "this model has positions for " + std::to_string(config.positions.max_positions) +
+                     " tokens and no more"};
+  }
+  RELATA_TRY(check_source_ids(config, ids, "source"));
   return check_labels(config, source.labels, static_cast<int>(ids.size()));
 }
 
@@ -80,7 +86,7 @@ Result<Matrix> encode(const Model& model, std::span<const Source> sources) {
   int first = 0;
   for (const Source& source : sources) {
     const int length = static_cast<int>(source.token_ids.size());
-    RELATA_TRY(embed(model, source.token_ids, 0, hidden.slice_rows(first, length)));
+    RELATA_TRY(embed(model, Side::source, source.token_ids, 0, hidden.slice_rows(first, length)));
     sequences.push_back({length, 0, &memory, source.labels, source.trace});
     first += length;
   }

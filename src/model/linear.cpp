@@ -55,18 +55,31 @@ void after_sublayer(const Config& config, const Norm& norm, MatrixView<const flo
   }
 }
 
-Result<void> embed(const Model& model, std::span<const int> token_ids, int first_position,
-                   MatrixView<float> hidden) {
+Result<void> embed(const Model& model, Side side, std::span<const int> token_ids,
+                   int first_position, MatrixView<float> hidden) {
   const Config& config = model.config;
+  const Weights& weights = model.weights;
+  const bool source = side == Side::source;
+  const auto& embedding = source ? weights.embedding : weights.target_embedding();
+  const Matrix& positions = source ? weights.positions : weights.target_positions();
+  if (config.positions.kind == PositionKind::table &&
+      hidden.rows > positions.rows() - first_position) {
+    return Error{
+        ErrorCode::input_invalid, source ? "source" : "target",
+        "this model has positions for " + std::to_string(positions.rows()) + " tokens and no more"};
+  }
   for (int i = 0; i < hidden.rows; ++i) {
     const int id = token_ids[static_cast<std::size_t>(i)];
-    if (id < 0 || id >= config.vocab_size) {
+    if (id < 0 || id >= embedding.cols()) {
       return Error{ErrorCode::input_invalid, "token " + std::to_string(first_position + i),
                    "token id " + std::to_string(id) + " is not below the vocabulary size " +
-                       std::to_string(config.vocab_size)};
+                       std::to_string(embedding.cols())};
     }
-    model.weights.embedding.copy_row(id, hidden.row(i));
+    embedding.copy_row(id, hidden.row(i));
     kernels::scale(hidden.row(i), config.embedding_scale, config.d_model);
+    if (config.positions.kind == PositionKind::table) {
+      kernels::add(hidden.row(i), positions.view().row(first_position + i), config.d_model);
+    }
     if (config.positions.kind == PositionKind::sinusoidal) {
       add_sinusoids(config, first_position + i, hidden.row(i));
     }

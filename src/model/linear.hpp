@@ -24,10 +24,13 @@ void after_sublayer(const Config& config, const Norm& norm, MatrixView<const flo
 void normalise(const Config& config, const Norm& norm, MatrixView<const float> input,
                MatrixView<float> output);
 
-/// hidden = scaled embeddings of the tokens, plus sinusoids of positions first_position onwards
-/// where the model has them. [n, d_model]. Errors: input_invalid for an id outside the vocabulary;
-/// then hidden is not to be used.
-Result<void> embed(const Model& model, std::span<const int> token_ids, int first_position,
-                   MatrixView<float> hidden);
+/// Whose tokens are embedded: the encoder's or the decoder's.
+enum class Side { source, target };
+
+/// hidden = scaled embeddings of the tokens, plus what the model adds for positions first_position
+/// onwards. [n, d_model]. Errors: input_invalid for an id outside the vocabulary or a position past
+/// the end of a table; then hidden is not to be used.
+Result<void> embed(const Model& model, Side side, std::span<const int> token_ids,
+                   int first_position, MatrixView<float> hidden);
 
 }  // namespace relata

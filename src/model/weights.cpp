@@ -4,6 +4,10 @@ namespace relata {
 namespace {
 
 std::uint64_t bytes(const AlignedBuffer<float>& buffer) { return buffer.size() * sizeof(float); }
+std::uint64_t bytes(const Matrix& matrix) {
+  return static_cast<std::uint64_t>(matrix.rows()) * static_cast<std::uint64_t>(matrix.cols()) *
+         sizeof(float);
+}
 std::uint64_t bytes(const Linear& linear) { return linear.weight.bytes() + bytes(linear.bias); }
 std::uint64_t bytes(const Norm& norm) { return bytes(norm.weight) + bytes(norm.bias); }
 std::uint64_t bytes(const AttentionWeights& attention) {
@@ -32,8 +36,9 @@ std::uint64_t bytes(const StackWeights& stack) {
 }  // namespace
 
 std::uint64_t weight_bytes(const Weights& weights) {
-  return weights.embedding.bytes() + weights.lm_head.bytes() + bytes(weights.encoder) +
-         bytes(weights.decoder);
+  return weights.embedding.bytes() + weights.decoder_embedding.bytes() + weights.lm_head.bytes() +
+         bytes(weights.logits_bias) + bytes(weights.positions) + bytes(weights.decoder_positions) +
+         bytes(weights.encoder) + bytes(weights.decoder);
 }
 
 }  // namespace relata

@@ -59,15 +59,28 @@ struct StackWeights {
 };
 
 struct Weights {
-  /// [vocab_size, d_model], shared by encoder, decoder and a tied output.
+  /// [vocab_size, d_model], shared by encoder, decoder and a tied output; or the encoder's alone
+  /// [source_vocab_size, d_model].
   kernels::WeightMatrix embedding;
-  kernels::WeightMatrix lm_head;  // [vocab_size, d_model], empty when tied
+  kernels::WeightMatrix decoder_embedding;  // [vocab_size, d_model], empty when shared
+  kernels::WeightMatrix lm_head;            // [vocab_size, d_model], empty when tied
+  AlignedBuffer<float> logits_bias;         // [vocab_size], or empty
+  Matrix positions;          // [max_positions, d_model] where positions are a table, or empty
+  Matrix decoder_positions;  // likewise, empty when shared
   StackWeights encoder;
   StackWeights decoder;
 
+  /// The embedding of the decoder's tokens.
+  const kernels::WeightMatrix& target_embedding() const {
+    return decoder_embedding.cols() > 0 ? decoder_embedding : embedding;
+  }
+  /// The positions of the decoder's tokens, where they are a table.
+  const Matrix& target_positions() const {
+    return decoder_positions.rows() > 0 ? decoder_positions : positions;
+  }
   /// The matrix that turns hidden states into logits.
   const kernels::WeightMatrix& output_projection() const {
-    return lm_head.cols() > 0 ? lm_head : embedding;
+    return lm_head.cols() > 0 ? lm_head : target_embedding();
   }
 };
 
