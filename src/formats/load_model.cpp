@@ -189,7 +189,7 @@ Result<ModelLoader> ModelLoader::plan(ConfigFile file, const char* file_name,
   // Only now is the file known to be long enough for what is allocated.
   int widest = 0;
   for (const TensorSlot& slot : state->slots) {
-    RELATA_TRY(slot.allocate(type));
+    RELATA_TRY(slot.allocate(type, state->file.name));
     widest = std::max(widest, slot.cols());
   }
   const auto count = static_cast<std::uint64_t>(widest);

@@ -217,8 +217,9 @@ struct StoreRow {
 
 }  // namespace
 
-Result<void> TensorSlot::allocate(kernels::WeightType type) const {
-  return std::visit(Allocate{*this, type, name.c_str()}, destination);
+Result<void> TensorSlot::allocate(kernels::WeightType type, const char* file) const {
+  const std::string where = std::string(file) + ": " + name;
+  return std::visit(Allocate{*this, type, where.c_str()}, destination);
 }
 
 bool TensorSlot::needs_levelling() const {

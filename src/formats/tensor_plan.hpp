@@ -32,8 +32,8 @@ struct TensorSlot {
 
   int rows() const { return shape.size() == 1 ? 1 : static_cast<int>(shape.front()); }
   int cols() const { return static_cast<int>(shape.back()); }
-  /// Room for the tensor, matrices of weights in `type`. Errors: out_of_memory.
-  Result<void> allocate(kernels::WeightType type) const;
+  /// Room for the tensor of `file`, matrices of weights in `type`. Errors: out_of_memory.
+  Result<void> allocate(kernels::WeightType type, const char* file) const;
   /// Whether level_row has to see every row before one is stored.
   bool needs_levelling() const;
   void level_row(const float* values) const;
