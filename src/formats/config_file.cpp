@@ -103,12 +103,7 @@ Result<void> read_generation(const JsonObject& file, const JsonObject* generatio
   }
   RELATA_TRY_ASSIGN(config.eos_token_ids, read_ids(holder("eos_token_id", file, generation),
                                                    "eos_token_id", config.vocab_size));
-  RELATA_TRY_ASSIGN(config.max_new_tokens,
-                    holder("max_new_tokens", file, generation)
-                        .integer_or("max_new_tokens", 1, kMaxTargetLength, config.max_new_tokens));
-  // Options of the search (num_beams, length_penalty, ...) belong here once there is a search to
-  // receive them.
-  return {};
+  return read_search(file, generation, config);
 }
 
 Result<ConfigFile> read_config(std::string_view config, std::string_view generation_config) {

@@ -86,4 +86,8 @@ std::string_view t5_field(std::string_view field);
 Result<void> read_generation(const JsonObject& file, const JsonObject* generation,
                              bool start_with_pad, Config& config);
 
+/// The options of the search and max_new_tokens, likewise. Needs vocab_size. Errors besides:
+/// unsupported for an option that would change the result and is not there.
+Result<void> read_search(const JsonObject& file, const JsonObject* generation, Config& config);
+
 }  // namespace relata::formats
