@@ -20,7 +20,7 @@ import torch
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
-from golden_file import GREEDY_STEPS, Case, fair, gap, random_ids, write_expected, write_json  # noqa: E402
+from golden_file import GREEDY_STEPS, Case, fair, gap, random_ids, write_expected  # noqa: E402
 
 TYPES = {"float32": 0, "int8": 1, "int16": 2, "int32": 3, "float16": 4, "bfloat16": 5}
 # source length -> length of the decoder's input
