@@ -45,9 +45,10 @@ function(relata_build)
   relata_room(${arg_NAME} formats ${arg_NAME}_model relata_json)
   relata_room(${arg_NAME} generate ${arg_NAME}_model)
   if(EMSCRIPTEN)
-    # The time goes into kernels and relations; what calls them is better small.
+    # The time goes into kernels and relations, whose vectors are written out; what calls them is better small.
+    target_compile_options(${arg_NAME}_kernels PRIVATE -fno-unroll-loops -fno-vectorize -fno-slp-vectorize)
     foreach(room model formats generate)
-      target_compile_options(${arg_NAME}_${room} PRIVATE -Oz)
+      target_compile_options(${arg_NAME}_${room} PRIVATE -Oz -flto)
     endforeach()
   endif()
   set(rooms ${arg_NAME}_formats ${arg_NAME}_generate)
@@ -85,7 +86,7 @@ function(relata_build)
     add_executable(${arg_NAME} ${bindings})
     target_link_libraries(${arg_NAME} PRIVATE ${rooms})
     # Without run-time type information Embind names types itself.
-    target_compile_options(${arg_NAME} PRIVATE -Oz -fno-exceptions -fno-rtti -DEMSCRIPTEN_HAS_UNBOUND_TYPE_NAMES=0)
+    target_compile_options(${arg_NAME} PRIVATE -Oz -flto -fno-exceptions -fno-rtti -DEMSCRIPTEN_HAS_UNBOUND_TYPE_NAMES=0)
     target_link_options(
       ${arg_NAME}
       PRIVATE

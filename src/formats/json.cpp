@@ -1,8 +1,8 @@
 #include "src/formats/json.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <numeric>
 #include <vector>
 
@@ -15,94 +15,6 @@ using nlohmann::json;
 
 // Error messages quote what a file says; a hostile file says it at length.
 constexpr std::size_t kMaxQuoted = 80;
-
-std::string in_quotes(std::string_view word) {
-  const bool cut = word.size() > kMaxQuoted;
-  return "\"" + std::string(word.substr(0, kMaxQuoted)) + (cut ? "...\"" : "\"");
-}
-
-/// Receives the parser's events and builds the value: the one place where depth and doubled keys
-/// can be seen.
-class Builder {
- public:
-  explicit Builder(const std::string& file) : file_(file) {}
-
-  bool null() { return add(nullptr); }
-  bool boolean(bool value) { return add(value); }
-  bool number_integer(json::number_integer_t value) { return add(value); }
-  bool number_unsigned(json::number_unsigned_t value) { return add(value); }
-  bool number_float(json::number_float_t value, const json::string_t&) { return add(value); }
-  bool string(json::string_t& value) { return add(std::move(value)); }
-  bool binary(json::binary_t&) { return false; }
-  bool start_object(std::size_t) { return open(json::object()); }
-  bool start_array(std::size_t) { return open(json::array()); }
-  bool end_object() { return close(); }
-  bool end_array() { return close(); }
-
-  bool key(json::string_t& name) {
-    const auto* fields = stack_.back()->get_ptr<json::object_t*>();
-    if (fields->find(name) != fields->end()) {
-      return fail(file_, "the key " + in_quotes(name) + " is there twice");
-    }
-    key_ = std::move(name);
-    return true;
-  }
-
-  template <class Exception>
-  bool parse_error(std::size_t position, const std::string&, const Exception&) {
-    return fail(file_ + ": byte " + std::to_string(position), "this is not valid JSON");
-  }
-
-  Result<json> finish(bool complete) {
-    if (!complete) {
-      return error_;
-    }
-    return std::move(root_);
-  }
-
- private:
-  bool add(json value) {
-    insert(std::move(value));
-    return true;
-  }
-
-  json* insert(json value) {
-    if (stack_.empty()) {
-      root_ = std::move(value);
-      return &root_;
-    }
-    if (auto* elements = stack_.back()->get_ptr<json::array_t*>()) {
-      return &elements->emplace_back(std::move(value));
-    }
-    auto* fields = stack_.back()->get_ptr<json::object_t*>();
-    return &fields->emplace(std::move(key_), std::move(value)).first->second;
-  }
-
-  // A container's address holds while it is open: only its own last element grows.
-  bool open(json container) {
-    if (stack_.size() == kMaxJsonDepth) {
-      return fail(file_, "nested deeper than " + std::to_string(kMaxJsonDepth) + " levels");
-    }
-    stack_.push_back(insert(std::move(container)));
-    return true;
-  }
-
-  bool close() {
-    stack_.pop_back();
-    return true;
-  }
-
-  bool fail(std::string where, std::string message) {
-    error_ = Error{ErrorCode::file_damaged, std::move(where), std::move(message)};
-    return false;
-  }
-
-  const std::string& file_;
-  json root_;
-  std::vector<json*> stack_;
-  std::string key_;
-  Error error_{ErrorCode::file_damaged, file_, "this is not valid JSON"};
-};
 
 std::size_t edits(std::string_view a, std::string_view b) {
   std::vector<std::size_t> row(b.size() + 1);
@@ -119,18 +31,23 @@ std::size_t edits(std::string_view a, std::string_view b) {
   return row[b.size()];
 }
 
-std::string range(double low, double high) {
-  char text[64];
-  std::snprintf(text, sizeof text, "from %.10g to %.10g", low, high);
-  return text;
+/// Limits are whole numbers, or so small or large that their power of ten says enough.
+std::string plain(double limit) {
+  constexpr double kExact = 1e9;
+  if (std::abs(limit) < kExact && std::trunc(limit) == limit) {
+    return std::to_string(static_cast<std::int64_t>(limit));
+  }
+  const long power = std::lround(std::log10(std::abs(limit)));
+  return (limit < 0 ? "-10^" : "10^") + std::to_string(power);
 }
+
+std::string range(double low, double high) { return "from " + plain(low) + " to " + plain(high); }
 
 }  // namespace
 
-Result<json> parse_json(std::string_view text, const std::string& file) {
-  Builder builder(file);
-  const bool complete = json::sax_parse(text.data(), text.data() + text.size(), &builder);
-  return builder.finish(complete);
+std::string in_quotes(std::string_view word) {
+  const bool cut = word.size() > kMaxQuoted;
+  return "\"" + std::string(word.substr(0, kMaxQuoted)) + (cut ? "...\"" : "\"");
 }
 
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates) {

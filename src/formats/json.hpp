@@ -18,6 +18,9 @@ namespace relata::formats {
 /// that is there twice, or nesting beyond kMaxJsonDepth.
 Result<nlohmann::json> parse_json(std::string_view text, const std::string& file);
 
+/// A word as an error quotes it: in quotes, and cut where it is long.
+std::string in_quotes(std::string_view word);
+
 /// The candidate with the fewest edits to `word`; empty if there are none.
 std::string_view nearest(std::string_view word, std::span<const std::string_view> candidates);
 

@@ -44,11 +44,14 @@ std::string to_text(const std::vector<std::uint64_t>& shape) {
 
 /// Names the embedding as the file has it. Where only copies of it are there, the first in the file
 /// is loaded and the others have to equal it; their names are returned.
-std::vector<std::string_view> choose_embedding(ConfigFile& file, const TensorsByName& by_name) {
-  std::vector<std::string_view> copies;
-  for (const std::string_view copy : file.embedding_copies) {
-    if (by_name.contains(copy)) {
-      copies.push_back(copy);
+std::vector<std::string_view> choose_embedding(ConfigFile& file,
+                                               const std::vector<TensorInfo>& tensors,
+                                               const TensorsByName& by_name) {
+  const auto& names = file.embedding_copies;
+  std::vector<std::string_view> copies;  // in file order
+  for (const TensorInfo& tensor : tensors) {
+    if (const auto copy = std::find(names.begin(), names.end(), tensor.name); copy != names.end()) {
+      copies.push_back(*copy);
     }
   }
   if (by_name.contains(file.names.embedding) || copies.empty()) {
@@ -56,9 +59,6 @@ std::vector<std::string_view> choose_embedding(ConfigFile& file, const TensorsBy
     file.ignored.insert(file.ignored.end(), copies.begin(), copies.end());
     return {};
   }
-  std::sort(copies.begin(), copies.end(), [&](std::string_view a, std::string_view b) {
-    return by_name.find(a)->second < by_name.find(b)->second;
-  });
   file.names.embedding = copies.front();
   copies.erase(copies.begin());
   return copies;
@@ -175,7 +175,7 @@ Result<ModelLoader> ModelLoader::plan(ConfigFile file, const char* file_name,
     by_name.emplace(state->tensors[i].name, i);
   }
 
-  const auto copies = choose_embedding(file, by_name);
+  const auto copies = choose_embedding(file, state->tensors, by_name);
   const bool tied = file.tied_by_file ? !by_name.contains(file.names.lm_head) : file.tied;
   state->slots = formats::plan_tensors(file, tied, state->unfinished);
   const std::vector<std::uint64_t> embedding_shape = state->slots.front().shape;

@@ -78,19 +78,22 @@ void matmul_edge(const float* input, const float* panel, int depth, const float*
   }
 }
 
-/// The last panel, of which `cols` < kPanelWidth columns exist: as many vectors as that fills, or
-/// an edge.
-template <class Arch, int Vectors>
+/// The last panel, of which output.cols < kPanelWidth columns exist: a vector at a time, or an
+/// edge.
+template <class Arch>
 void matmul_part(MatrixView<const float> input, const float* panel, int depth,
                  MatrixView<const float> start, MatrixView<float> output) {
-  if constexpr (Vectors == 0) {
+  constexpr int kWidth = simd::kWidth<Arch>;
+  if (output.cols % kWidth != 0) {
     for (int i = 0; i < input.rows; ++i) {
       matmul_edge<Arch>(input.row(i), panel, depth, start.row(i), output.row(i), output.cols);
     }
-  } else if (output.cols == Vectors * simd::kWidth<Arch>) {
-    matmul_panel<Arch, Vectors>(input, panel, depth, start, output);
-  } else {
-    matmul_part<Arch, Vectors - 1>(input, panel, depth, start, output);
+    return;
+  }
+  for (int first = 0; first < output.cols; first += kWidth) {
+    matmul_panel<Arch, 1>(input, panel + first, depth,
+                          start.data == nullptr ? start : start.slice_cols(first, kWidth),
+                          output.slice_cols(first, kWidth));
   }
 }
 
@@ -109,7 +112,7 @@ void matmul(MatrixView<const float> input, const PackedView& weight, MatrixView<
     if (cols >= kPanelWidth) {
       matmul_panel<Arch, kVectors>(input, panel, weight.depth, panel_start, target);
     } else {
-      matmul_part<Arch, kVectors - 1>(input, panel, weight.depth, panel_start, target);
+      matmul_part<Arch>(input, panel, weight.depth, panel_start, target);
     }
   }
 }

@@ -13,22 +13,13 @@ void scale_row(const float* input, float mean, float factor, const float* weight
                int count, float* output) {
   const simd::Floats<Arch> means(mean);
   const simd::Floats<Arch> factors(factor);
-  int i = 0;
-  for (; i + simd::kWidth<Arch> <= count; i += simd::kWidth<Arch>) {
-    auto value = (simd::load<Arch>(input + i) - means) * factors * simd::load<Arch>(weight + i);
+  for (int i = 0; i < count; i += simd::kWidth<Arch>) {
+    auto value = (simd::load_at<Arch>(input, i, count, 0) - means) * factors *
+                 simd::load_at<Arch>(weight, i, count, 0);
     if (bias != nullptr) {
-      value += simd::load<Arch>(bias + i);
+      value += simd::load_at<Arch>(bias, i, count, 0);
     }
-    value.store_unaligned(output + i);
-  }
-  if (i < count) {
-    const int rest = count - i;
-    auto value = (simd::load_tail<Arch>(input + i, rest, 0) - means) * factors *
-                 simd::load_tail<Arch>(weight + i, rest, 0);
-    if (bias != nullptr) {
-      value += simd::load_tail<Arch>(bias + i, rest, 0);
-    }
-    simd::store_tail<Arch>(output + i, value, rest);
+    simd::store_at<Arch>(output, i, count, value);
   }
 }
 

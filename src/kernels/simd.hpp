@@ -136,30 +136,39 @@ void store_rounded(std::int16_t* target, const Floats<Arch>& value) {
   }
 }
 
-/// values[i] = function(values[i]), a vector at a time.
+/// The vector at source[i ..] of `count` values in all, `fill` past the end.
+template <class Arch>
+Floats<Arch> load_at(const float* source, int i, int count, float fill) {
+  return i + kWidth<Arch> <= count ? load<Arch>(source + i)
+                                   : load_tail<Arch>(source + i, count - i, fill);
+}
+
+/// Stores a vector at target[i ..], nothing past `count`.
+template <class Arch>
+void store_at(float* target, int i, int count, const Floats<Arch>& value) {
+  if (i + kWidth<Arch> <= count) {
+    value.store_unaligned(target + i);
+  } else {
+    store_tail<Arch>(target + i, value, count - i);
+  }
+}
+
+/// values[i] = function(values[i]), a vector at a time. The function is written into the loop once,
+/// for whole vectors and for the tail.
 template <class Arch, class Function>
 void transform(float* values, int count, Function function) {
-  int i = 0;
-  for (; i + kWidth<Arch> <= count; i += kWidth<Arch>) {
-    function(load<Arch>(values + i)).store_unaligned(values + i);
-  }
-  if (i < count) {
-    store_tail<Arch>(values + i, function(load_tail<Arch>(values + i, count - i, 0)), count - i);
+  for (int i = 0; i < count; i += kWidth<Arch>) {
+    store_at<Arch>(values, i, count, function(load_at<Arch>(values, i, count, 0)));
   }
 }
 
 /// target[i] = function(target[i], source[i]), a vector at a time.
 template <class Arch, class Function>
 void combine(float* target, const float* source, int count, Function function) {
-  int i = 0;
-  for (; i + kWidth<Arch> <= count; i += kWidth<Arch>) {
-    function(load<Arch>(target + i), load<Arch>(source + i)).store_unaligned(target + i);
-  }
-  if (i < count) {
-    const int rest = count - i;
-    store_tail<Arch>(
-        target + i,
-        function(load_tail<Arch>(target + i, rest, 0), load_tail<Arch>(source + i, rest, 0)), rest);
+  for (int i = 0; i < count; i += kWidth<Arch>) {
+    store_at<Arch>(
+        target, i, count,
+        function(load_at<Arch>(target, i, count, 0), load_at<Arch>(source, i, count, 0)));
   }
 }
 
@@ -169,12 +178,8 @@ template <class Arch, class Function>
 Floats<Arch> accumulate(const float* values, int count, float start, float fill,
                         Function function) {
   Floats<Arch> partial(start);
-  int i = 0;
-  for (; i + kWidth<Arch> <= count; i += kWidth<Arch>) {
-    partial = function(partial, load<Arch>(values + i));
-  }
-  if (i < count) {
-    partial = function(partial, load_tail<Arch>(values + i, count - i, fill));
+  for (int i = 0; i < count; i += kWidth<Arch>) {
+    partial = function(partial, load_at<Arch>(values, i, count, fill));
   }
   return partial;
 }

@@ -26,17 +26,11 @@ void softmax(float* values, int count) {
   }
   const simd::Floats<Arch> shift(largest);
   simd::Floats<Arch> sums(0.0F);
-  int i = 0;
-  for (; i + simd::kWidth<Arch> <= count; i += simd::kWidth<Arch>) {
-    const auto weights = exponential<Arch>(simd::load<Arch>(values + i) - shift);
-    weights.store_unaligned(values + i);
-    sums += weights;
-  }
-  if (i < count) {
+  for (int i = 0; i < count; i += simd::kWidth<Arch>) {
     // Lanes past the end are exp(-inf) = 0.
     const auto weights =
-        exponential<Arch>(simd::load_tail<Arch>(values + i, count - i, kMinusInfinity) - shift);
-    simd::store_tail<Arch>(values + i, weights, count - i);
+        exponential<Arch>(simd::load_at<Arch>(values, i, count, kMinusInfinity) - shift);
+    simd::store_at<Arch>(values, i, count, weights);
     sums += weights;
   }
   const simd::Floats<Arch> factor(1 / xsimd::reduce_add(sums));
