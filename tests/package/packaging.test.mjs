@@ -52,6 +52,8 @@ test("the manifest's files are there", () => {
     assert.ok(existsSync(entry(condition)), condition);
   assert.ok(existsSync(join(packageFolder, manifest.bin.relata)));
   assert.ok(existsSync(join(packageFolder, "dist/package/wasm/relata.wasm")));
+  // dist is not kept: whoever packs a fresh copy has to build it first.
+  assert.equal(manifest.scripts.prepack, "node tools/build.mjs package");
 });
 
 test("no shipped script makes code from strings", () => {
