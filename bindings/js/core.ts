@@ -173,7 +173,10 @@ export class Core {
   static async instantiate(module: WebAssembly.Module): Promise<Core> {
     const raw = await new Promise<RawModule>((resolve, reject) => {
       const instantiateWasm: ModuleOptions["instantiateWasm"] = (imports, done) => {
-        WebAssembly.instantiate(module, imports).then((instance) => done(instance, module), reject);
+        // A foreign module fails in `done`, where its exports are looked for.
+        WebAssembly.instantiate(module, imports)
+          .then((instance) => done(instance, module))
+          .catch(reject);
         return {};
       };
       createModule({ instantiateWasm }).then(resolve, reject);

@@ -17,6 +17,8 @@ export class TextTokenizer {
     this.#vocabSize = vocabSize;
     this.#tokenizer =
       tokenizer instanceof Uint8Array ? new JsonTokenizer(tokenizer, place) : tokenizer;
+    if (this.#tokenizer.size === 0)
+      throw new RelataError("tokenizer_invalid", place, `${place} has an empty vocabulary`);
   }
 
   /** The ids of a text, with the special tokens the tokenizer adds. Error: tokenizer_invalid. */
