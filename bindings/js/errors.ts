@@ -9,6 +9,12 @@ export interface Failure {
   readonly message: string;
 }
 
+/** The options of a call that the core writes otherwise. */
+const kOptionNames = new Map([
+  ["labels", "relation.labels"],
+  ["max_new_tokens", "maxNewTokens"],
+]);
+
 export class RelataError extends Error implements Failure {
   override readonly name = "RelataError";
   readonly code: ErrorCode;
@@ -22,7 +28,9 @@ export class RelataError extends Error implements Failure {
   }
 
   /** A failure of the core, whose message leaves the place out. */
-  static at({ code, where, message }: Failure): RelataError {
+  static at({ code, where: place, message }: Failure): RelataError {
+    const isCall = code === "input_invalid" || code === "option_invalid";
+    const where = isCall ? place.replace(/^\w+/, (name) => kOptionNames.get(name) ?? name) : place;
     return new RelataError(code, where, where === "" ? message : `${where}: ${message}`);
   }
 

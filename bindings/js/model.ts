@@ -27,27 +27,16 @@ import { wasmAddress, wasmBytes } from "./wasm-bytes.js";
 
 /** What differs between browsers and Node. */
 export interface Platform {
-  /** The absolute address of a string or URL; `where` names the option it came by. */
-  resolve(place: string | URL, where: string): URL;
-  /** The folder at an address. */
+  /** The absolute address of a string or URL. Throws anything where it is none. */
+  resolve(place: string | URL): URL;
+  /** The folder at an address. Error: option_invalid. */
   folderAt(address: URL): Folder;
   /** The bytes of relata.wasm at an address. */
   wasmBytes(address: URL): Promise<ArrayBuffer | Uint8Array>;
 }
 
 const browser: Platform = {
-  resolve(place, where) {
-    try {
-      return new URL(place, globalThis.document?.baseURI ?? globalThis.location?.href);
-    } catch (error) {
-      throw new RelataError(
-        "option_invalid",
-        where,
-        `${where}: "${place}" is not an address`,
-        error,
-      );
-    }
-  },
+  resolve: (place) => new URL(place, globalThis.document?.baseURI ?? globalThis.location?.href),
   folderAt: fetchFolder,
   wasmBytes,
 };
@@ -73,7 +62,9 @@ export async function loadBackend(
     throw new RelataError("option_invalid", "worker", "worker: there is no Worker here");
   }
   const address =
-    typeof source === "string" || source instanceof URL ? platform.resolve(source, "source") : null;
+    typeof source === "string" || source instanceof URL
+      ? addressOf(source, "source", platform)
+      : null;
   const folder = address !== null ? platform.folderAt(address) : folderOf(objectSource(source));
   checkSignal(watch.signal);
 
@@ -92,6 +83,18 @@ export async function loadBackend(
   return Engine.load(await Core.instantiate(module), folder, watch);
 }
 
+/** where: the option the address came by. Error: option_invalid. */
+function addressOf(place: string | URL, where: string, platform: Platform): URL {
+  const invalid = (problem: string, cause?: unknown) =>
+    new RelataError("option_invalid", where, `${where}: ${problem}`, cause);
+  if (place === "") throw invalid("is empty");
+  try {
+    return platform.resolve(place);
+  } catch (error) {
+    throw invalid(`"${place}" is not an address`, error);
+  }
+}
+
 function objectSource(source: unknown): Exclude<Source, string | URL> {
   if (typeof source === "object" && source !== null) return source as Exclude<Source, string | URL>;
   throw invalidSource(
@@ -101,7 +104,7 @@ function objectSource(source: unknown): Exclude<Source, string | URL> {
 
 function wasmOf(value: unknown, platform: Platform): Exclude<Wasm, string> | null {
   if (value === undefined) return null;
-  if (typeof value === "string" || value instanceof URL) return platform.resolve(value, "wasm");
+  if (typeof value === "string" || value instanceof URL) return addressOf(value, "wasm", platform);
   if (
     value instanceof ArrayBuffer ||
     value instanceof Uint8Array ||
@@ -152,7 +155,7 @@ export class Model {
       text: check.textOf(text, "text"),
       maxNewTokens: check.maxNewTokensOf(given.maxNewTokens),
       trace: check.traceOf(given.trace, this.info),
-      labels: check.labelsOf(given.relation),
+      labels: check.labelsOf(given.relation, this.info),
     };
     return this.#usable().call("generate", args, check.signalOf(given.signal));
   }
@@ -204,7 +207,7 @@ export class Model {
       source: check.textOf(source, "source"),
       target: check.textOf(target, "target"),
       trace,
-      labels: check.labelsOf(given.relation),
+      labels: check.labelsOf(given.relation, this.info),
     };
     return resultOf(this.#usable().call("force", args, check.signalOf(given.signal)));
   }

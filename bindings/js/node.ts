@@ -5,7 +5,7 @@ import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { RelataError, wordsOf } from "./errors.js";
 import { Model as BrowserModel, loadBackend, type Platform } from "./model.js";
-import { type Folder, fetchFolder, rangedFile } from "./source.js";
+import { type Folder, fetchFolder, rangedFile, unsupportedScheme } from "./source.js";
 import type { LoadOptions, Source } from "./types.js";
 import { wasmBytes } from "./wasm-bytes.js";
 
@@ -15,8 +15,22 @@ export type * from "./types.js";
 /** A scheme of two letters or more: C:\models is a path. */
 const kAddress = /^[a-z][a-z0-9+.-]+:/i;
 
+/** Error: option_invalid, as for a file on another host. */
+function localPath(address: URL): string {
+  try {
+    return fileURLToPath(address);
+  } catch (error) {
+    throw new RelataError(
+      "option_invalid",
+      "source",
+      `source: ${address} is no path here: ${wordsOf(error)}`,
+      error,
+    );
+  }
+}
+
 function pathFolder(address: URL): Folder {
-  const folder = fileURLToPath(address);
+  const folder = localPath(address);
   return {
     place: (file) => resolve(folder, file),
     async open(file, signal) {
@@ -57,8 +71,11 @@ const node: Platform = {
     if (place instanceof URL) return place;
     return kAddress.test(place) ? new URL(place) : pathToFileURL(resolve(place));
   },
-  folderAt: (address) =>
-    address.protocol === "file:" ? pathFolder(address) : fetchFolder(address),
+  folderAt(address) {
+    if (address.protocol === "file:") return pathFolder(address);
+    if (!/^https?:$/.test(address.protocol)) throw unsupportedScheme(address);
+    return fetchFolder(address);
+  },
   async wasmBytes(address) {
     if (address.protocol !== "file:") return wasmBytes(address);
     return readFile(address).catch((error: unknown) => {

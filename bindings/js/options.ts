@@ -1,4 +1,4 @@
-// Checks what callers pass, before anything runs. Unknown names are errors that say the nearest known one.
+// Checks what callers pass, before anything runs. Unknown names are errors that say what is known.
 
 import { RelataError } from "./errors.js";
 import type { Labels, TraceSelection } from "./protocol.js";
@@ -6,6 +6,8 @@ import type { AttentionKind, ModelInfo } from "./types.js";
 
 const kKinds: readonly AttentionKind[] = ["encoder_self", "decoder_self", "cross"];
 const kMaxInt = 2 ** 31 - 1;
+/** The core's limit of a target's length. */
+export const kMaxNewTokens = 2 ** 20;
 
 function invalid(where: string, message: string): RelataError {
   return new RelataError("option_invalid", where, `${where}: ${message}`);
@@ -25,11 +27,18 @@ function editDistance(a: string, b: string): number {
   return row[b.length] ?? 0;
 }
 
-/** The known name nearest to `name`; case, underscores and dashes do not count. */
-export function nearest(name: string, known: readonly string[]): string {
+/** The known name nearest to `name`, if two thirds of it are right; case, underscores and dashes do not count. */
+export function nearest(name: string, known: readonly string[]): string | null {
   const bare = (text: string) => text.toLowerCase().replace(/[_-]/g, "");
   const distance = (candidate: string) => editDistance(bare(name), bare(candidate));
-  return known.reduce((best, next) => (distance(next) < distance(best) ? next : best));
+  const best = known.reduce((best, next) => (distance(next) < distance(best) ? next : best));
+  const longer = Math.max(bare(name).length, bare(best).length);
+  return distance(best) <= Math.ceil(longer / 3) ? best : null;
+}
+
+function hintOf(name: unknown, known: readonly string[]): string {
+  const near = typeof name === "string" ? nearest(name, known) : null;
+  return `${near === null ? "expected one" : `the nearest is "${near}"`} of ${known.join(", ")}`;
 }
 
 /** `value` as an options object with known names only; undefined is the empty one. */
@@ -45,10 +54,7 @@ export function optionsOf(
   for (const name of Object.keys(value)) {
     if (known.includes(name)) continue;
     const place = where === "" ? name : `${where}.${name}`;
-    throw invalid(
-      place,
-      `unknown option; the nearest is "${nearest(name, known)}" of ${known.join(", ")}`,
-    );
+    throw invalid(place, `unknown option; ${hintOf(name, known)}`);
   }
   return value as Record<string, unknown>;
 }
@@ -90,7 +96,7 @@ export function signalOf(value: unknown): AbortSignal | undefined {
 
 /** 0, the model's own, where it is not given. */
 export function maxNewTokensOf(value: unknown): number {
-  return value === undefined ? 0 : integer(value, "maxNewTokens", 1, kMaxInt);
+  return value === undefined ? 0 : integer(value, "maxNewTokens", 1, kMaxNewTokens);
 }
 
 export function booleanOf(value: unknown, where: string): boolean | undefined {
@@ -103,25 +109,25 @@ export function functionOf<T>(value: unknown, where: string): T | undefined {
   throw invalid(where, `expected a function, got ${describe(value)}`);
 }
 
-function listOf(value: unknown, where: string): readonly unknown[] {
+function listOf(value: unknown, where: string, hint: string): readonly unknown[] {
   if (!Array.isArray(value)) throw invalid(where, `expected an array, got ${describe(value)}`);
-  if (value.length === 0) throw invalid(where, "is empty: leave it out to ask for all");
+  if (value.length === 0) throw invalid(where, `is empty: ${hint}`);
   return value;
 }
 
 function kindOf(value: unknown, where: string): AttentionKind {
   const kind = kKinds.find((known) => known === value);
   if (kind !== undefined) return kind;
-  const hint =
-    typeof value === "string" ? `the nearest is "${nearest(value, kKinds)}" of ` : "expected ";
-  throw invalid(where, `${describe(value)} is no kind of attention; ${hint}${kKinds.join(", ")}`);
+  throw invalid(where, `${describe(value)} is no kind of attention; ${hintOf(value, kKinds)}`);
 }
 
 /** Checked against the model: a layer has to exist in one of the asked kinds at least. */
 export function traceOf(value: unknown, info: ModelInfo): TraceSelection | null {
   if (value === undefined) return null;
   const { kinds, layers, heads } = optionsOf(value, ["kinds", "layers", "heads"], "trace");
-  const asked = listOf(kinds, "trace.kinds").map((kind, i) => kindOf(kind, `trace.kinds[${i}]`));
+  const asked = listOf(kinds, "trace.kinds", `expected some of ${kKinds.join(", ")}`).map(
+    (kind, i) => kindOf(kind, `trace.kinds[${i}]`),
+  );
   const depths = asked.map((kind) =>
     kind === "encoder_self" ? info.numEncoderLayers : info.numDecoderLayers,
   );
@@ -129,7 +135,9 @@ export function traceOf(value: unknown, info: ModelInfo): TraceSelection | null 
     if (list === undefined) return [];
     return [
       ...new Set(
-        listOf(list, where).map((index, i) => integer(index, `${where}[${i}]`, 0, count - 1)),
+        listOf(list, where, "leave it out to ask for all").map((index, i) =>
+          integer(index, `${where}[${i}]`, 0, count - 1),
+        ),
       ),
     ];
   };
@@ -141,9 +149,14 @@ export function traceOf(value: unknown, info: ModelInfo): TraceSelection | null 
 }
 
 /** The labels of a relation option, as integers; their number and range are checked against the source. */
-export function labelsOf(value: unknown): Labels {
+export function labelsOf(value: unknown, { relation }: ModelInfo): Labels {
   if (value === undefined) return null;
   const { labels } = optionsOf(value, ["labels"], "relation");
+  const { index } = relation.encoder_self;
+  if (index !== "labels") {
+    const is = index === "none" ? "it has no relation" : `its relation is by ${index}`;
+    throw invalid("relation.labels", `this model takes no labels: ${is}`);
+  }
   if (labels instanceof Int32Array) return labels.slice();
   if (!Array.isArray(labels)) {
     throw invalid(

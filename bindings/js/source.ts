@@ -110,8 +110,17 @@ export function invalidSource(problem: string): RelataError {
   return new RelataError("option_invalid", "source", `source: ${problem}`);
 }
 
-/** A folder behind an address; a last `/` is added where it is missing. */
+/** For an address whose scheme knows no folders, as that of data: does not. */
+export function unsupportedScheme({ protocol }: URL): RelataError {
+  return invalidSource(
+    `${protocol} addresses are not supported: a folder is at http:, https: or file:`,
+  );
+}
+
+/** A folder behind an address; a last `/` is added where it is missing. Error: option_invalid. */
 export function fetchFolder(address: URL): Folder {
+  if (address.pathname !== "" && !address.pathname.startsWith("/"))
+    throw unsupportedScheme(address);
   const base = new URL(address);
   if (!base.pathname.endsWith("/")) base.pathname += "/";
   return {

@@ -328,7 +328,8 @@ test("labels: needed, n x n, in range", async () => {
     found.greedy_ids.slice(0, tokens.length),
   );
 
-  assert.equal(await code(labelled.run(text)), "input_invalid");
+  const none = await errorOf(labelled.run(text));
+  assert.deepEqual([none.code, none.where], ["input_invalid", "relation.labels"]);
   assert.equal(
     await code(labelled.run(text, { relation: { labels: labels.slice(1) } })),
     "option_invalid",
@@ -337,24 +338,30 @@ test("labels: needed, n x n, in range", async () => {
   for (const wrong of [-1, numRelations, 2 ** 31 - 1]) {
     const changed = Array.from(labels);
     changed[5] = wrong;
-    assert.equal(
-      await code(labelled.run(text, { relation: { labels: changed } })),
-      "input_invalid",
-    );
+    const calls = [
+      () => labelled.run(text, { relation: { labels: changed } }),
+      () => labelled.score(text, text, { relation: { labels: changed } }),
+    ];
+    for (const call of calls) {
+      const { code, where, message } = await errorOf(call);
+      assert.deepEqual([code, where], ["input_invalid", "relation.labels[0][5]"]);
+      assert.ok(message.startsWith(`${where}: `), message);
+    }
   }
   assert.equal(await code(labelled.run(text, { relation: { labels: [0.5] } })), "option_invalid");
+  const notLabels = await errorOf(labelled.run(text, { relation: { labels: "x" } }));
+  assert.deepEqual([notLabels.code, notLabels.where], ["option_invalid", "relation.labels"]);
+  assert.match(notLabels.message, /expected an Int32Array/);
   assert.equal(await code(labelled.run(text, { relation: { label: labels } })), "option_invalid");
   assert.equal((await labelled.run(text, { relation: { labels } })).text.length > 0, true);
   labelled.dispose();
   // A model by distance takes none.
-  assert.equal(
-    await code(
-      model.run("dog", {
-        relation: { labels: new Array((await model.tokenize("dog")).length ** 2).fill(0) },
-      }),
-    ),
-    "input_invalid",
-  );
+  const count = (await model.tokenize("dog")).length ** 2;
+  for (const relation of [{ labels: new Array(count).fill(0) }, { labels: [] }]) {
+    const { code, where, message } = await errorOf(model.run("dog", { relation }));
+    assert.deepEqual([code, where], ["option_invalid", "relation.labels"]);
+    assert.match(message, /this model takes no labels: its relation is by bucketed_distance/);
+  }
 });
 
 test("options: unknown names say the nearest, values are checked", async () => {
@@ -362,10 +369,11 @@ test("options: unknown names say the nearest, values are checked", async () => {
     [{ max_new_tokens: 3 }, "max_new_tokens", '"maxNewTokens"'],
     [{ maxNewToken: 3 }, "maxNewToken", '"maxNewTokens"'],
     [{ traces: {} }, "traces", '"trace"'],
-    [{ numBeams: 4 }, "numBeams", "unknown"],
+    [{ numBeams: 4 }, "numBeams", "unknown option; expected one of maxNewTokens, trace, "],
     [{ trace: { kind: ["cross"] } }, "trace.kind", '"kinds"'],
     [{ trace: { kinds: ["encoder"] } }, "trace.kinds[0]", '"encoder_self"'],
-    [{ trace: { kinds: [] } }, "trace.kinds", "empty"],
+    [{ trace: { kinds: [] } }, "trace.kinds", "is empty: expected some of encoder_self, "],
+    [{ trace: { kinds: ["sideways"] } }, "trace.kinds[0]", "expected one of encoder_self, "],
     [{ trace: {} }, "trace.kinds", "array"],
     [{ trace: true }, "trace", "object"],
     [{ trace: { kinds: ["cross"], layers: [9] } }, "trace.layers[0]", "0 to 1"],
@@ -377,9 +385,10 @@ test("options: unknown names say the nearest, values are checked", async () => {
     [{ maxNewTokens: 1.5 }, "maxNewTokens", "integer"],
     [{ maxNewTokens: "9" }, "maxNewTokens", "integer"],
     [{ maxNewTokens: Number.NaN }, "maxNewTokens", "integer"],
+    [{ maxNewTokens: 2 ** 20 + 1 }, "maxNewTokens", "from 1 to 1048576"],
     [{ maxNewTokens: 2 ** 32 + 1 }, "maxNewTokens", "integer"],
     [{ signal: {} }, "signal", "AbortSignal"],
-    [{ relation: { labels: "x" } }, "relation.labels", "Int32Array"],
+    [{ relation: { labels: "x" } }, "relation.labels", "takes no labels"],
   ];
   for (const [options, where, words] of wrong) {
     for (const action of [
@@ -400,11 +409,10 @@ test("options: unknown names say the nearest, values are checked", async () => {
 });
 
 test("a text longer than memory allows is refused with its bytes, and the model goes on", async () => {
-  // Keys and values for two billion tokens.
-  const error = await errorOf(model.run("dog", { maxNewTokens: 2 ** 31 - 1 }));
-  assert.ok(["out_of_memory", "option_invalid"].includes(error.code), error.message);
-  const many = await errorOf(model.run("dog", { maxNewTokens: 100_000_000 }));
-  assert.ok(["out_of_memory", "option_invalid"].includes(many.code), many.message);
+  // The longest text there may be is no option out of range.
+  const most = model.generate("dog", { maxNewTokens: 2 ** 20 });
+  assert.equal((await most.next()).done, false);
+  await most.return();
   // A trace of n x n scores: 40,000 tokens squared are 6.4 GB for one head.
   const long = await errorOf(
     model.run("a ".repeat(40_000), {
@@ -415,6 +423,19 @@ test("a text longer than memory allows is refused with its bytes, and the model 
   assert.equal(long.code, "out_of_memory");
   assert.match(long.message, /\d{6,}/);
   assert.equal((await model.run(first.text)).text, first.generated_text);
+});
+
+test("a timer that is due comes before the work", async () => {
+  for (const call of [
+    (signal) => model.score(first.text, "dog", { signal }),
+    (signal) => model.generate(first.text, { signal }).next(),
+  ]) {
+    const signal = AbortSignal.timeout(1);
+    const start = performance.now();
+    while (performance.now() - start < 20);
+    assert.equal(signal.aborted, false);
+    assert.equal((await errorOf(call(signal))).name, "TimeoutError");
+  }
 });
 
 test("dispose: twice, before use, and in the middle of a text", async () => {

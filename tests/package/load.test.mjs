@@ -245,6 +245,11 @@ test("a tokenizer that is no JSON, no tokenizer, or of another model", async () 
     const { code, where } = await refused(tokenizer(json));
     assert.deepEqual({ code, where }, { code: "tokenizer_invalid", where: "tokenizer.json" }, json);
   }
+  const empty = await refused(
+    tokenizer('{"model": {"type": "BPE", "vocab": {}, "merges": []}, "added_tokens": []}'),
+  );
+  assert.deepEqual([empty.code, empty.where], ["tokenizer_invalid", "tokenizer.json"]);
+  assert.match(empty.message, /empty vocabulary/);
   // Ids past the vocabulary are found when a text needs them.
   const other = JSON.parse(new TextDecoder().decode(files["tokenizer.json"]));
   other.model.vocab["▁dog"] = 4711;
@@ -273,6 +278,38 @@ test("a network that fails", async () => {
     );
   };
   await withServer(cut, async (address) => assert.equal((await refused(address)).code, "network"));
+});
+
+test("addresses that name no folder", async () => {
+  const unsupported = ["data:text/plain,x", "mailto:x", new URL("about:blank"), "ftp://host/x"];
+  for (const source of ["", "http://", "http://[", "file://host/x", ...unsupported]) {
+    const { code, where, message } = await refused(source);
+    assert.deepEqual({ code, where }, { code: "option_invalid", where: "source" }, message);
+    if (!unsupported.includes(source)) continue;
+    assert.ok(message.includes(`${new URL(source).protocol} addresses`), message);
+    for (const scheme of ["http:", "https:", "file:"]) assert.ok(message.includes(scheme), message);
+  }
+  for (const wasm of ["", "http://["]) {
+    const { code, where } = await refused(files, { wasm });
+    assert.deepEqual({ code, where }, { code: "option_invalid", where: "wasm" });
+  }
+  // The same in the browser's entry.
+  const { Model: BrowserModel } = await import(
+    pathToFileURL(join(packageFolder, "dist/package/index.js")).href
+  );
+  for (const source of ["", "http://[", "data:text/plain,x", "about:blank"]) {
+    const error = await errorOf(BrowserModel.load(source));
+    assert.deepEqual([error.code, error.where], ["option_invalid", "source"], error.message);
+  }
+});
+
+test("a valid module that is not relata.wasm is refused", async () => {
+  const empty = new Uint8Array([0, 97, 115, 109, 1, 0, 0, 0]);
+  for (const wasm of [empty, new WebAssembly.Module(empty)]) {
+    const { code, where, message } = await refused(files, { wasm });
+    assert.deepEqual([code, where], ["wasm_unavailable", "relata.wasm"]);
+    assert.match(message, /^relata\.wasm cannot be started/);
+  }
 });
 
 test("sources and load options of the wrong kind", async () => {
