@@ -2,14 +2,15 @@
 // The command line: `relata run` and `relata inspect`.
 
 import { readFileSync } from "node:fs";
-import { writeFile } from "node:fs/promises";
+import { open } from "node:fs/promises";
 import { type ParseArgsConfig, parseArgs } from "node:util";
+import { wordsOf } from "./errors.js";
 import { Model, RelataError, type RelationInfo, type RunOptions, type RunResult } from "./node.js";
-import { nearest } from "./options.js";
+import { kMaxNewTokens, nearest } from "./options.js";
 
 const kHelp = `relata: relative-position encoder-decoder Transformers
 
-  relata run --model FOLDER [TEXT]     generate from TEXT, or from standard input
+  relata run --model FOLDER [TEXT]     generate from TEXT, or from standard input: all its lines are one text
       --max-new-tokens N               stop after N tokens
       --json                           print tokens, log probabilities and times as JSON
       --trace FILE                     write every attention to FILE as JSON
@@ -18,13 +19,20 @@ const kHelp = `relata: relative-position encoder-decoder Transformers
   relata --help | --version
 
 FOLDER is a path or a URL, and may stand without --model in inspect. It holds config.json, tokenizer.json and
-model.safetensors. Exit status: 0 done, 1 failed, 2 not understood.
+model.safetensors. After -- everything is TEXT. Exit status: 0 done, 1 failed, 2 not understood.
 `;
 
 /** The command line itself is wrong. */
 class UsageError extends Error {}
 
 const kCommands = { run, inspect };
+
+/** What a value is called. */
+const kValueNames: Readonly<Record<string, string>> = {
+  model: "FOLDER",
+  "max-new-tokens": "N",
+  trace: "FILE",
+};
 
 const kOptions = {
   run: {
@@ -42,21 +50,33 @@ interface Arguments {
 }
 
 function parse(command: keyof typeof kOptions, argv: readonly string[]): Arguments {
-  const options = kOptions[command];
+  const options: NonNullable<ParseArgsConfig["options"]> = kOptions[command];
   const known = Object.keys(options);
-  for (const argument of argv) {
-    if (argument === "--") break;
-    const name = /^--([^=]+)/.exec(argument)?.[1];
-    if (name === undefined || known.includes(name)) continue;
-    throw new UsageError(
-      `--${name} is unknown to ${command}; the nearest option is --${nearest(name, known)}`,
-    );
+  const { values, positionals, tokens } = parseArgs({
+    args: [...argv],
+    options,
+    allowPositionals: true,
+    strict: false,
+    tokens: true,
+  });
+  for (const token of tokens) {
+    if (token.kind !== "option") continue;
+    const { name, rawName, value, inlineValue } = token;
+    if (!known.includes(name)) {
+      const near = nearest(name, known);
+      const hint =
+        near === null
+          ? `its options are --${known.join(", --")}`
+          : `the nearest option is --${near}`;
+      throw new UsageError(`${rawName} is unknown to ${command}; ${hint}`);
+    }
+    if (options[name]?.type === "boolean") {
+      if (value !== undefined) throw new UsageError(`--${name} takes no value`);
+    } else if (!value || (!inlineValue && value.startsWith("--"))) {
+      throw new UsageError(`--${name} ${kValueNames[name]}: ${kValueNames[name]} is missing`);
+    }
   }
-  try {
-    return parseArgs({ args: [...argv], options: { ...options }, allowPositionals: true });
-  } catch (error) {
-    throw new UsageError(error instanceof Error ? error.message : String(error));
-  }
+  return { values, positionals };
 }
 
 function folderIn({ values }: Arguments, fallback?: string): string {
@@ -82,6 +102,38 @@ function toJson(value: unknown, indent?: number): string {
   return `${JSON.stringify(value, plain, indent)}\n`;
 }
 
+/** Opens a file and returns what writes it. */
+async function openTrace(file: string): Promise<(text: string) => Promise<void>> {
+  const unwritable = (error: unknown) => {
+    throw new Error(`${file} cannot be written: ${wordsOf(error)}`, { cause: error });
+  };
+  const handle = await open(file, "w").catch(unwritable);
+  return async (text) => {
+    await handle.writeFile(text).catch(unwritable);
+    await handle.close().catch(unwritable);
+  };
+}
+
+/** False once nobody reads standard output any more, as in `relata … | head`: that is no failure. */
+let hasReader = true;
+// `print` hears of it too.
+process.stdout.on("error", () => {});
+
+/** Writes to standard output. Returns whether somebody reads it. */
+async function print(text: string): Promise<boolean> {
+  if (!hasReader) return false;
+  try {
+    await new Promise<void>((resolve, reject) => {
+      process.stdout.write(text, (error) => (error ? reject(error) : resolve()));
+    });
+  } catch (error) {
+    hasReader = false;
+    if ((error as NodeJS.ErrnoException).code !== "EPIPE")
+      throw new Error(`standard output cannot be written: ${wordsOf(error)}`, { cause: error });
+  }
+  return hasReader;
+}
+
 async function run(argv: readonly string[]): Promise<void> {
   const given = parse("run", argv);
   const { values, positionals } = given;
@@ -91,8 +143,10 @@ async function run(argv: readonly string[]): Promise<void> {
   const options: RunOptions = {};
   const limit = values["max-new-tokens"];
   if (limit !== undefined) {
-    if (!/^[1-9]\d{0,8}$/.test(String(limit)))
-      throw new UsageError(`--max-new-tokens takes a number, not ${limit}`);
+    if (!/^[1-9]\d*$/.test(String(limit)) || Number(limit) > kMaxNewTokens)
+      throw new UsageError(
+        `--max-new-tokens takes a number from 1 to ${kMaxNewTokens}, not ${limit}`,
+      );
     options.maxNewTokens = Number(limit);
   }
   if (values.trace !== undefined)
@@ -101,6 +155,8 @@ async function run(argv: readonly string[]): Promise<void> {
 
   const model = await Model.load(folder);
   try {
+    // Before the work, for which there may be no second chance.
+    const trace = typeof values.trace === "string" ? await openTrace(values.trace) : null;
     const steps = model.generate(text, options);
     let result: RunResult;
     for (;;) {
@@ -109,11 +165,12 @@ async function run(argv: readonly string[]): Promise<void> {
         result = value;
         break;
       }
-      if (!values.json) process.stdout.write(value.text);
+      if (values.json) continue;
+      if (!(await print(value.text)) && trace === null) return;
     }
-    const { trace, ...summary } = result;
-    process.stdout.write(values.json ? toJson(summary, 2) : "\n");
-    if (typeof values.trace === "string") await writeFile(values.trace, toJson(result));
+    await trace?.(toJson(result));
+    const { trace: _heads, ...summary } = result;
+    await print(values.json ? toJson(summary, 2) : "\n");
   } finally {
     model.dispose();
   }
@@ -141,7 +198,7 @@ async function inspect(argv: readonly string[]): Promise<void> {
   const { info } = model;
   model.dispose();
   if (given.values.json) {
-    process.stdout.write(toJson(info, 2));
+    await print(toJson(info, 2));
     return;
   }
   const { tensors, relation, weightBytes, ...config } = info;
@@ -166,7 +223,7 @@ async function inspect(argv: readonly string[]): Promise<void> {
     "",
     `${tensors.length} tensors, ${stored} bytes in the file, ${weightBytes} bytes in memory`,
   ];
-  process.stdout.write(`${lines.join("\n")}\n`);
+  await print(`${lines.join("\n")}\n`);
 }
 
 function version(): string {
@@ -174,30 +231,32 @@ function version(): string {
   return (JSON.parse(readFileSync(file, "utf8")) as { version: string }).version;
 }
 
+function unknownCommand(name: string): UsageError {
+  const known = Object.keys(kCommands);
+  const near = nearest(name, known);
+  const hint = near === null ? `the commands are ${known.join(" and ")}` : `the nearest is ${near}`;
+  return new UsageError(`"${name}" is no command; ${hint}`);
+}
+
 async function main([command, ...rest]: readonly string[]): Promise<number> {
+  const end = rest.indexOf("--");
+  const options = end < 0 ? rest : rest.slice(0, end);
   try {
-    if (command === "--version") process.stdout.write(`${version()}\n`);
-    else if (command === "--help" || command === "help" || rest.includes("--help"))
-      process.stdout.write(kHelp);
+    if (command === "--version") await print(`${version()}\n`);
+    else if (command === "--help" || command === "help" || options.includes("--help"))
+      await print(kHelp);
     else if (command === "run" || command === "inspect") await kCommands[command](rest);
     else if (command === undefined) throw new UsageError("a command is missing: run or inspect");
-    else
-      throw new UsageError(
-        `"${command}" is no command; the nearest is ${nearest(command, Object.keys(kCommands))}`,
-      );
+    else throw unknownCommand(command);
     return 0;
   } catch (error) {
     const usage = error instanceof UsageError;
-    const words = error instanceof Error ? error.message : String(error);
     const code = error instanceof RelataError ? ` [${error.code}]` : "";
-    process.stderr.write(`relata: ${words}${code}\n${usage ? "See relata --help.\n" : ""}`);
+    process.stderr.write(
+      `relata: ${wordsOf(error)}${code}\n${usage ? "See relata --help.\n" : ""}`,
+    );
     return usage ? 2 : 1;
   }
 }
 
-// A reader that went away, as in `relata … | head`, is no failure.
-process.stdout.on("error", (error: NodeJS.ErrnoException) => {
-  if (error.code === "EPIPE") process.exit(0);
-  throw error;
-});
 process.exitCode = await main(process.argv.slice(2));

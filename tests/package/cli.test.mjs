@@ -1,10 +1,12 @@
 // The command line as a user runs it.
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { spawn, spawnSync } from "node:child_process";
+import { once } from "node:events";
+import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { Model } from "relata";
 import { golden, goldenJson, packageFolder, withFolder } from "./fixtures.mjs";
 
 const manifest = JSON.parse(readFileSync(join(packageFolder, "package.json"), "utf8"));
@@ -90,8 +92,48 @@ test("run --trace writes every attention", async () => {
       join(temporary, "no/such/file"),
       text,
     ]);
-    assert.equal(nowhere.status, 1);
+    const { status, stdout, stderr } = nowhere;
+    assert.deepEqual([status, stdout], [1, ""], "refused before anything is generated");
+    assert.match(stderr, /^relata: .*no\/such\/file cannot be written: ENOENT.*\n$/);
   });
+});
+
+test("a reader that goes away is no failure, and the trace is still written", async () => {
+  await withFolder({}, async (temporary) => {
+    const file = join(temporary, "trace.json");
+    const child = spawn(process.execPath, [cli, "run", "--model", folder, "--trace", file, text]);
+    child.stdout.destroy();
+    let errors = "";
+    child.stderr.setEncoding("utf8").on("data", (some) => {
+      errors += some;
+    });
+    const [status] = await once(child, "close");
+    assert.deepEqual([status, errors], [0, ""]);
+    assert.equal(JSON.parse(readFileSync(file, "utf8")).text, generated_text);
+  });
+});
+
+test("standard output that takes nothing: status 1 and one line", (context) => {
+  if (!existsSync("/dev/full")) return context.skip("there is no /dev/full here");
+  const full = openSync("/dev/full", "w");
+  for (const argv of [["run", "--model", folder, text], ["inspect", folder], ["--help"]]) {
+    const { status, stderr } = spawnSync(process.execPath, [cli, ...argv], {
+      encoding: "utf8",
+      stdio: ["ignore", full, "pipe"],
+    });
+    assert.equal(status, 1);
+    assert.match(stderr, /^relata: standard output cannot be written: ENOSPC.*\n$/);
+  }
+  return closeSync(full);
+});
+
+test("after -- everything is text", async () => {
+  const model = await Model.load(folder);
+  for (const given of ["--help", "--json"]) {
+    const expected = { status: 0, stdout: `${(await model.run(given)).text}\n`, stderr: "" };
+    assert.deepEqual(relata(["run", "--model", folder, "--", given]), expected);
+  }
+  model.dispose();
 });
 
 test("inspect prints configuration, relations, tensors and sizes", () => {
@@ -134,9 +176,21 @@ test("what is not understood: status 2, one line, nothing on standard output", (
     [["runn"], /nearest is run/],
     [["run", text], /--model FOLDER is missing/],
     [["run", "--modle", folder, text], /nearest option is --model/],
-    [["run", "--model"], /model/],
+    [["run", "--model"], /^relata: --model FOLDER: FOLDER is missing\n/],
+    [["run", "--model", folder, "--trace"], /^relata: --trace FILE: FILE is missing\n/],
+    [["run", "--model", folder, "--trace", "--json"], /^relata: --trace FILE: FILE is missing\n/],
+    [["run", "--model", folder, "--json=yes", text], /^relata: --json takes no value\n/],
+    [
+      ["run", "--quantum", text],
+      /unknown to run; its options are --model, --max-new-tokens, --json/,
+    ],
+    [["run", "-q", text], /-q is unknown to run; its options are/],
+    [["translate"], /"translate" is no command; the commands are run and inspect/],
     [["run", "--model", folder, "--max_new_tokens", "3", text], /--max-new-tokens/],
-    [["run", "--model", folder, "--max-new-tokens", "0", text], /takes a number, not 0/],
+    [["run", "--model", folder, "--max-new-tokens", "0", text], /number from 1 to 1048576, not 0/],
+    [["run", "--model", folder, "--max-new-tokens", "-3", text], /1 to 1048576, not -3/],
+    [["run", "--model", folder, "--max-new-tokens", "1048577", text], /not 1048577/],
+    [["run", "--model", folder, "--max-new-tokens", "x", text], /not x/],
     [["run", "--model", folder, "two", "texts"], /one TEXT/],
     [["inspect"], /--model FOLDER is missing/],
     [["inspect", "--trace", "x", folder], /unknown to inspect/],
