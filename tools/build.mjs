@@ -114,7 +114,7 @@ export async function buildPackage() {
       ]);
       mkdirSync(join(folder, "wasm"), { recursive: true });
       copyFileSync(join(wasm, "relata.wasm"), join(folder, "wasm", "relata.wasm"));
-    await minifyFile(join(wasm, "relata.js"), join(folder, "wasm", "relata.js"));
+      await minifyFile(join(wasm, "relata.js"), join(folder, "wasm", "relata.js"));
     },
   );
   return folder;
