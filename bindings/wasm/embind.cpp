@@ -142,8 +142,12 @@ EMSCRIPTEN_BINDINGS(relata) {
         return checked(teacher_force(model, ids(source), ids(target), matrix(labels, source), request(trace)), forced); });
   class_<Session>("Session")
       .class_function("start", +[](const Model& model, const Ints& source, const Ints& labels, int max_new_tokens, const val& trace) {
-        return handle(Session::start(model, ids(source), matrix(labels, source), {max_new_tokens, request(trace)})); })
-      .function("step", +[](Session& session) { return checked(session.step(), [](const auto& tokens) { return token(tokens.front()); }); })
+        return checked(Session::start(model, ids(source), matrix(labels, source), {max_new_tokens, request(trace)}),
+                       [](Session& session) { return session.error(0) ? failure(*session.error(0)) : owned(new Session(std::move(session))); }); })
+      .function("step", +[](Session& session) {
+        const auto tokens = session.step();
+        if (!tokens.ok()) return failure(tokens.error());
+        return tokens.value().empty() ? failure(*session.error(0)) : token(tokens.value().front()); })
       .function("finishReason", +[](const Session& session) { return int(session.finish_reason()); })
       .function("encoderRuns", &Session::encoder_runs)
       .function("trace", +[](const Session& session) { return traces(session.trace()); });

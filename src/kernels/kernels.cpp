@@ -78,6 +78,15 @@ void softmax(float* values, int count) { softmax<Arch>(values, count); }
 
 float log_sum_exp(const float* values, int count) { return log_sum_exp<Arch>(values, count); }
 
+bool all_finite(const float* values, int count) {
+  // Zero times any number is zero; times infinity or NaN it is NaN.
+  const simd::Floats<Arch> four(4.0F);
+  const simd::Floats<Arch> zero(0.0F);
+  return xsimd::reduce_add(simd::accumulate<Arch>(values, count, 0, 0, [&](auto sum, auto value) {
+           return sum + value * four * zero;
+         })) == 0;
+}
+
 int argmax(const float* values, int count) {
   int best = 0;
   for (int i = 1; i < count; ++i) {

@@ -91,10 +91,13 @@ float sum_range(const float* values, int first, int last);
 float sum_lanes(const float* lanes);
 
 /// values[i] = exp(values[i] - max) / sum. count 0 does nothing; if every value is -infinity the
-/// row becomes zeros.
+/// row becomes zeros. No value may be +infinity or NaN.
 void softmax(float* values, int count);
 /// log(sum(exp(values))), computed against the maximum. count >= 1.
 float log_sum_exp(const float* values, int count);
+/// Whether every value is a number small enough (a quarter of the largest float) that the
+/// difference of any two is one too.
+bool all_finite(const float* values, int count);
 /// Index of the largest value, the lower index on ties. count >= 1; NaN is never chosen.
 int argmax(const float* values, int count);
 

@@ -1,6 +1,7 @@
 #include "src/model/attention.hpp"
 
 #include <algorithm>
+#include <limits>
 
 #include "src/model/linear.hpp"
 
@@ -19,7 +20,12 @@ void record(MatrixView<const float> tile, const RelationTile& where, int first_r
 void normalise_scores(MatrixView<float> scores, const RelationTile& tile) {
   for (int i = 0; i < scores.rows; ++i) {
     const int visible = tile.visible_keys(i);
-    kernels::softmax(scores.row(i), visible);
+    if (kernels::all_finite(scores.row(i), visible)) {
+      kernels::softmax(scores.row(i), visible);
+    } else {
+      // Overflowed scores have no softmax: NaN carries this to the check of the results.
+      std::fill_n(scores.row(i), visible, std::numeric_limits<float>::quiet_NaN());
+    }
     std::fill(scores.row(i) + visible, scores.row(i) + scores.cols, 0.0F);
   }
 }

@@ -156,8 +156,8 @@ Result<void> Decoder::forward(std::span<const DecoderRun> runs, MatrixView<float
   for (std::size_t i = 0; i < runs.size(); ++i) {
     const int count = static_cast<int>(runs[i].token_ids.size());
     const int position = hypotheses_[i].self.length();
-    RELATA_TRY(embed(*model_, Side::target, runs[i].token_ids, position,
-                     hidden.slice_rows(first, count)));
+    RELATA_TRY(
+        embed(*model_, Side::target, runs[i].token_ids, position, hidden.slice_rows(first, count)));
     self.push_back({count, position, nullptr, {}, runs[i].trace});
     // Neighbours over one source read it together.
     if (i > 0 && hypotheses_[i].source == hypotheses_[i - 1].source && runs[i].trace == nullptr &&
@@ -199,7 +199,7 @@ Result<void> Decoder::forward(std::span<const DecoderRun> runs, MatrixView<float
   }
   kernels::matmul(hidden, model_->weights.output_projection(), model_->weights.logits_bias.data(),
                   workspace_.rounded, logits);
-  return {};
+  return check_finite(logits.slice_rows(0, rows), "logits");
 }
 
 Result<void> Decoder::forward(std::span<const int> token_ids, MatrixView<float> logits,

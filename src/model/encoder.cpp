@@ -104,6 +104,7 @@ Result<Matrix> encode(const Model& model, std::span<const Source> sources) {
   if (config.norm_position == NormPosition::pre) {
     normalise(config, stack.final_norm, hidden, hidden);
   }
+  RELATA_TRY(check_finite(hidden, "encoder output"));
   return result;
 }
 

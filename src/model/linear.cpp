@@ -55,6 +55,16 @@ void after_sublayer(const Config& config, const Norm& norm, MatrixView<const flo
   }
 }
 
+Result<void> check_finite(MatrixView<const float> values, const char* what) {
+  for (int i = 0; i < values.rows; ++i) {
+    if (!kernels::all_finite(values.row(i), values.cols)) {
+      return Error{ErrorCode::tensor_invalid, what,
+                   "the values leave the range of f32: some weights of the model are too large"};
+    }
+  }
+  return {};
+}
+
 Result<void> embed(const Model& model, Side side, std::span<const int> token_ids,
                    int first_position, MatrixView<float> hidden) {
   const Config& config = model.config;

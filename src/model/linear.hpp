@@ -27,6 +27,10 @@ void normalise(const Config& config, const Norm& norm, MatrixView<const float> i
 /// Whose tokens are embedded: the encoder's or the decoder's.
 enum class Side { source, target };
 
+/// Errors: tensor_invalid where a value has left the range of f32, which only weights far out of
+/// the usual can bring about. `what` names the values.
+Result<void> check_finite(MatrixView<const float> values, const char* what);
+
 /// hidden = scaled embeddings of the tokens, plus what the model adds for positions first_position
 /// onwards. [n, d_model]. Errors: input_invalid for an id outside the vocabulary or a position past
 /// the end of a table; then hidden is not to be used.

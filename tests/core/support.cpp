@@ -118,6 +118,18 @@ int FolderFiles::zero_tensors(const std::string& part) {
   return zeroed;
 }
 
+void FolderFiles::fill_tensor(const std::string& name, float value) {
+  const auto length = static_cast<std::size_t>(header_length(weights));
+  const auto entry = nlohmann::json::parse(weights.substr(8, length)).at(name);
+  REQUIRE(entry.at("dtype") == "F32");
+  const auto begin = entry.at("data_offsets").at(0).get<std::size_t>();
+  const auto end = entry.at("data_offsets").at(1).get<std::size_t>();
+  for (std::size_t at = begin; at < end; at += sizeof value) {
+    std::memcpy(weights.data() + 8 + length + at, &value, sizeof value);
+    value = -value;
+  }
+}
+
 FolderFiles read_folder(const std::string& name) {
   return {read_file(golden_path(name + "/config.json")),
           read_file(golden_path(name + "/generation_config.json")),

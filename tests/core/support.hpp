@@ -52,6 +52,8 @@ struct FolderFiles {
   void edit_config(const std::function<void(nlohmann::json&)>& edit);
   /// Zeroes every tensor whose name contains `part`; the number of tensors.
   int zero_tensors(const std::string& part);
+  /// Sets every value of an F32 tensor, signs alternating.
+  void fill_tensor(const std::string& name, float value);
 };
 FolderFiles read_folder(const std::string& name);
 
