@@ -81,14 +81,6 @@ export async function buildWasm() {
   return buildPreset("wasm", "relata");
 }
 
-/** Emscripten leaves its glue readable; Vite's own minifier halves it. */
-async function minifyFile(from, to) {
-  const { minify } = await import("rolldown/experimental");
-  const { code, errors } = await minify(from, readFileSync(from, "utf8"), { module: true });
-  if (errors?.length) throw new SetupError(`minifying ${from} failed: ${errors[0].message}`);
-  writeFileSync(to, code);
-}
-
 /** The npm package in dist/package, with the module in its folder wasm. */
 export async function buildPackage() {
   await ensurePackages();
@@ -114,7 +106,8 @@ export async function buildPackage() {
       ]);
       mkdirSync(join(folder, "wasm"), { recursive: true });
       copyFileSync(join(wasm, "relata.wasm"), join(folder, "wasm", "relata.wasm"));
-      await minifyFile(join(wasm, "relata.js"), join(folder, "wasm", "relata.js"));
+      const glue = [join(wasm, "relata.js"), join(folder, "wasm", "relata.js")];
+    await npmStep("minifying the glue", [process.execPath, at("bindings/wasm/minify.mjs"), ...glue]);
     },
   );
   return folder;

@@ -74,7 +74,9 @@ TEST_CASE("model.bin: the scanner skips weights, in ascending order") {
   for (const BinVariable& variable : file.variables) {
     const auto* found = index.value().find(variable.name);
     REQUIRE(found != nullptr);
-    CHECK_EQ(bytes.substr(found->info.offset, found->info.bytes), variable.data);
+    CHECK_EQ(bytes.substr(static_cast<std::size_t>(found->info.offset),
+                          static_cast<std::size_t>(found->info.bytes)),
+             variable.data);
   }
   CHECK_EQ(index.value().find("a/flag")->value.size(), 1);
   CHECK_EQ(index.value().find("a/weight_scale")->value.size(), 200000);
