@@ -107,7 +107,11 @@ export async function buildPackage() {
       mkdirSync(join(folder, "wasm"), { recursive: true });
       copyFileSync(join(wasm, "relata.wasm"), join(folder, "wasm", "relata.wasm"));
       const glue = [join(wasm, "relata.js"), join(folder, "wasm", "relata.js")];
-    await npmStep("minifying the glue", [process.execPath, at("bindings/wasm/minify.mjs"), ...glue]);
+      await npmStep("minifying the glue", [
+        process.execPath,
+        at("bindings/wasm/minify.mjs"),
+        ...glue,
+      ]);
     },
   );
   return folder;
