@@ -46,7 +46,7 @@ function(relata_build)
   relata_room(${arg_NAME} generate ${arg_NAME}_model)
   if(EMSCRIPTEN)
     # The time goes into kernels and relations, whose vectors are written out; what calls them is better small.
-    target_compile_options(${arg_NAME}_kernels PRIVATE -fno-unroll-loops -fno-vectorize -fno-slp-vectorize)
+    target_compile_options(${arg_NAME}_kernels PRIVATE -fno-vectorize -fno-slp-vectorize)
     foreach(room model formats generate)
       target_compile_options(${arg_NAME}_${room} PRIVATE -Oz -flto)
     endforeach()

@@ -1,5 +1,6 @@
 // A Chromium that notices what a page should never do, and a host as strict as the page promises to bear.
 
+import assert from "node:assert/strict";
 import { existsSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -59,10 +60,18 @@ export async function open(page) {
   await page.locator("#map-picture").waitFor({ timeout: 60_000 });
 }
 
+/** Waits until what was done is drawn: the page draws in the frame after an event. */
+export function drawn(page) {
+  return page.evaluate(
+    () => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))),
+  );
+}
+
 /** Chooses a radio button the way a pointer does. */
 export async function choose(page, name, value) {
   await page.locator(`label:has(#${name}-${value})`).click();
-  await page.locator(`#${name}-${value}:checked`).waitFor({ state: "attached" });
+  await drawn(page);
+  assert.ok(await page.locator(`#${name}-${value}`).isChecked(), `${name} is ${value}`);
 }
 
 /** The colour of a pixel of the map's canvas: [red, green, blue, alpha], at a share of its width and height. */

@@ -4,9 +4,10 @@ import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { fileURLToPath } from "node:url";
 import { Model } from "relata";
-import { choose, launch, mapPixel, newPage, open, pageUrl } from "./browser.mjs";
+import { choose, drawn, launch, mapPixel, newPage, open, pageUrl } from "./browser.mjs";
 
 const kSentence = "A man is riding a bicycle down the street.";
+const kLong = Array(12).fill("two dogs are playing with a man in the snow and").join(" ");
 const kModel = fileURLToPath(new URL("../../models/captions-en-de", import.meta.url));
 
 let browser;
@@ -31,6 +32,8 @@ const output = () => page.locator("#output-slot .output").textContent();
 async function translate(text) {
   await page.locator("#source").fill(text);
   await page.locator("#source").press("Enter");
+  // Before that the button is still the one of the translation before.
+  await drawn(page);
   await page.locator("#run", { hasText: "Translate" }).waitFor();
 }
 
@@ -101,6 +104,7 @@ test("the numbers of every figure are the package's own", async () => {
   await choose(page, "head", 2);
   await page.locator("#map-table-button").click();
   await page.locator("#profile-table-button").click();
+  await drawn(page);
   const rows = (slot) =>
     page
       .locator(`#${slot} tbody tr`)
@@ -127,6 +131,7 @@ test("the numbers of every figure are the package's own", async () => {
   }
   await page.locator("#map-table-button").click();
   await page.locator("#profile-table-button").click();
+  await drawn(page);
   assert.equal(await page.locator("table").count(), 0);
 });
 
@@ -229,11 +234,7 @@ test("an empty text is told to be empty", async () => {
 });
 
 test("Esc stops a translation, and the next one is whole", async () => {
-  const long = Array.from(
-    { length: 12 },
-    () => "two dogs are playing with a man in the snow and",
-  ).join(" ");
-  await page.locator("#source").fill(long);
+  await page.locator("#source").fill(kLong);
   await page.evaluate(() => {
     const slot = document.getElementById("output-slot");
     const press = () =>
@@ -259,6 +260,7 @@ test("a translation given up for a newer one leaves no trace of itself", async (
     buttons[3].click();
     buttons[1].click();
   });
+  await drawn(page);
   await page.locator("#output-slot", { hasText: "Hunde" }).waitFor();
   await page.locator("#run", { hasText: "Translate" }).waitFor();
   assert.match(await output(), /^\s*Zwei Hunde/);
@@ -295,9 +297,8 @@ test("loading tells its bytes, and nothing already on the page moves", async () 
 test("a long translation streams in without moving what is below it", async () => {
   const visit = await newPage(browser, { width: 390, height: 2000 });
   await open(visit.page);
-  const text =
-    "A young woman in a yellow raincoat is walking two small brown dogs along the beach while an old man is watching them.";
-  await visit.page.locator("#source").fill(text);
+  // Many frames long, however fast the machine.
+  await visit.page.locator("#source").fill(kLong);
   const heights = await visit.page.evaluate(async () => {
     const field = document.getElementById("source");
     field.dispatchEvent(new KeyboardEvent("keydown", { key: "Enter", bubbles: true }));

@@ -48,12 +48,16 @@ class BrowserWorker {
 }
 
 let model;
+/** Never ends a text of its own accord. */
+let endless;
 before(async () => {
   globalThis.Worker = BrowserWorker;
   model = await Model.load(files, { worker: true });
+  endless = await Model.load(filesOf("shaw"), { worker: true });
 });
 after(() => {
   model.dispose();
+  endless.dispose();
   delete globalThis.Worker;
 });
 
@@ -91,7 +95,10 @@ test("aborting and leaving, then the next call is right", async () => {
   const reason = new Error("enough");
   assert.equal(await errorOf(model.run(first.text, { signal: AbortSignal.abort(reason) })), reason);
   const controller = new AbortController();
-  const pending = model.run(first.text, { signal: controller.signal });
+  const pending = endless.run("the dog runs", {
+    maxNewTokens: 100_000,
+    signal: controller.signal,
+  });
   setImmediate(() => controller.abort(reason));
   assert.equal(await errorOf(pending), reason);
   for await (const _ of model.generate(first.text)) break;
@@ -99,15 +106,12 @@ test("aborting and leaving, then the next call is right", async () => {
 });
 
 test("leaving a long text stops the work behind it", async () => {
-  // This model never ends a text of its own accord.
-  const endless = await Model.load(filesOf("shaw"), { worker: true });
   for await (const _ of endless.generate("the dog runs", { maxNewTokens: 100_000 })) break;
   // The worker answers in order: what it had to say before the cancel has come.
   await endless.tokenize("dog");
   const steps = BrowserWorker.steps;
   await new Promise((resolve) => setTimeout(resolve, 100));
   assert.equal(BrowserWorker.steps, steps);
-  endless.dispose();
 });
 
 test("errors arrive with code and place", async () => {
@@ -153,9 +157,9 @@ test("loading: an address, progress, a failure and an abort leave no worker behi
 });
 
 test("dispose ends what runs with the error disposed", async () => {
-  const other = await Model.load(files, { worker: true });
-  const running = other.run(first.text);
-  const generation = other.generate(first.text);
+  const other = await Model.load(filesOf("shaw"), { worker: true });
+  const running = other.run("the dog runs", { maxNewTokens: 100_000 });
+  const generation = other.generate("the dog runs", { maxNewTokens: 100_000 });
   await generation.next();
   other.dispose();
   other.dispose();
