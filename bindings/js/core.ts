@@ -41,6 +41,7 @@ export interface RawRelation {
 export interface RawDescription {
   readonly modelType: string;
   readonly vocabSize: number;
+  readonly sourceVocabSize: number;
   readonly dModel: number;
   readonly dFf: number;
   readonly numHeads: number;
@@ -52,6 +53,10 @@ export interface RawDescription {
   readonly weightBytes: number;
   readonly decoderStartTokenId: number;
   readonly eosTokenIds: Int32Array;
+  /** The model's own search. */
+  readonly numBeams: number;
+  readonly doSample: boolean;
+  readonly maxNewTokens: number;
 }
 
 /** Rows of `rowLength` values; only the first columns were reached in decoder kinds. */
@@ -74,42 +79,125 @@ export interface RawTrace {
 
 export type RawInts = RawBuffer<Int32Array>;
 
+export interface RawForced {
+  readonly logProbabilities: Float32Array;
+  readonly trace: readonly RawHead[];
+}
+
 export interface RawModel extends Handle {
   describe(): RawDescription;
+  /** The encoder's last hidden states [source, dModel]. */
+  encode(source: RawInts, labels: RawInts): Float32Array | Failure;
   teacherForce(
     source: RawInts,
     target: RawInts,
     labels: RawInts,
     trace: RawTrace,
-  ): { logProbabilities: Float32Array; trace: readonly RawHead[] } | Failure;
+  ): RawForced | Failure;
 }
 
+export interface RawToken {
+  readonly tokenId: number;
+  readonly logProbability: number;
+  /** Which text, and which token of its target. */
+  readonly item: number;
+  readonly index: number;
+}
+
+export interface RawHypothesis {
+  readonly tokenIds: Int32Array;
+  readonly logProbabilities: Float32Array;
+  readonly score: number;
+  readonly finishReason: number;
+}
+
+export interface RawInput {
+  readonly source: RawInts;
+  readonly labels: RawInts;
+  readonly prefix: RawInts;
+}
+
+/** Options by the core's names (src/generate/generate_options.hpp); one that is missing is the model's own. */
+export type RawOptions = Readonly<Record<string, unknown>>;
+
 export interface RawSession extends Handle {
-  step(): { tokenId: number; logProbability: number } | Failure;
-  /** 0 none, 1 eos, 2 length. */
-  finishReason(): number;
-  encoderRuns(): number;
-  trace(): readonly RawHead[];
+  done(): boolean;
+  /** What became certain with this step. */
+  step(): readonly RawToken[] | Failure;
+  /** Constrained only: what waits for its allowed tokens. */
+  openPrefixes(): readonly { readonly item: number; readonly tokenIds: Int32Array }[];
+  allow(open: number, tokenIds: RawInts): null | Failure;
+  stop(item: number): null | Failure;
+  /** null, or why an item has failed; thrown by `Core.run`. */
+  error(item: number): null | Failure;
+  /** An index into kFinishReasons. */
+  finishReason(item: number): number;
+  hypotheses(item: number): readonly RawHypothesis[];
+  encoderRuns(item: number): number;
+  trace(item: number): readonly RawHead[];
+}
+
+export interface RawVocabulary {
+  readonly pieces: readonly string[];
+  readonly scores: Float32Array;
+  readonly types: Int32Array;
+  readonly charsmap: Uint8Array;
+  readonly addSpacePrefix: boolean;
+  readonly removeExtraWhitespaces: boolean;
+  readonly addEos: boolean;
+}
+
+export interface RawTokens {
+  readonly unk: string;
+  readonly bos: string;
+  readonly eos: string;
+  readonly decoderStart: string;
+  readonly addSourceBos: boolean;
+  readonly addSourceEos: boolean;
+}
+
+export interface RawIndex extends Handle {
+  tokens(config: Uint8Array): RawTokens | Failure;
+}
+
+/** Reads a model.bin's index, range by range, until one of 0 bytes. */
+export interface RawScanner extends Handle {
+  next(): { readonly offset: number; readonly bytes: number };
+  accept(bytes: RawBuffer<Uint8Array>): null | Failure;
+  finish(): RawIndex | Failure;
 }
 
 export interface RawModule {
   Bytes: { allocate(count: number): RawBuffer<Uint8Array> | Failure };
   Ints: { allocate(count: number): RawInts | Failure };
   headerSize(prefix: RawBuffer<Uint8Array>, fileSize: number): number | Failure;
+  ggufHeaderSize(prefix: RawBuffer<Uint8Array>, fileSize: number): number | Failure;
+  ggufVocabulary(header: RawBuffer<Uint8Array>, fileSize: number): RawVocabulary | Failure;
+  Ctranslate2Scanner: { open(fileSize: number): RawScanner };
   ModelLoader: {
     open(
       config: Uint8Array,
       generationConfig: Uint8Array,
       header: RawBuffer<Uint8Array>,
       fileSize: number,
+      int8: boolean,
+    ): RawLoader | Failure;
+    openGguf(header: RawBuffer<Uint8Array>, fileSize: number, int8: boolean): RawLoader | Failure;
+    openCtranslate2(
+      index: RawIndex,
+      config: Uint8Array,
+      sourceFile: string,
+      source: Uint8Array,
+      targetFile: string,
+      target: Uint8Array,
+      int8: boolean,
     ): RawLoader | Failure;
   };
   Session: {
     start(
       model: RawModel,
-      source: RawInts,
-      labels: RawInts,
-      maxNewTokens: number,
+      inputs: readonly RawInput[],
+      options: RawOptions,
       trace: RawTrace,
     ): RawSession | Failure;
   };

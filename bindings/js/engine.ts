@@ -16,7 +16,7 @@ import type {
 import type { Folder } from "./source.js";
 import { TextStream } from "./tokenizer.js";
 import { checkSignal, turn } from "./turn.js";
-import type { ModelInfo, RunResult, ScoredToken, Step, Token } from "./types.js";
+import type { Dtype, ModelInfo, RunResult, ScoredToken, Step, Token } from "./types.js";
 
 type Steps<Result> = AsyncGenerator<Step, Result, undefined>;
 
@@ -38,8 +38,8 @@ export class Engine implements Backend {
     this.info = describeModel(description, loaded.tensors);
   }
 
-  static async load(core: Core, folder: Folder, watch: Watch): Promise<Engine> {
-    return new Engine(core, await loadModel(core, folder, watch));
+  static async load(core: Core, folder: Folder, dtype: Dtype, watch: Watch): Promise<Engine> {
+    return new Engine(core, await loadModel(core, folder, dtype, watch));
   }
 
   call<M extends Method>(method: M, args: Calls[M], signal?: AbortSignal): Steps<Results[M]> {
@@ -76,6 +76,7 @@ export class Engine implements Backend {
     const session = this.#start(sourceIds, labels, maxNewTokens, trace);
     const encodeMs = performance.now() - started;
     try {
+      this.#core.run(() => session.error(0));
       const stream = new TextStream(tokenizer);
       const tokens: ScoredToken[] = [];
       let decodeMs = 0;
@@ -84,9 +85,12 @@ export class Engine implements Backend {
         await turn();
         this.#alive(signal);
         const before = performance.now();
-        const { tokenId, logProbability } = this.#core.run(() => session.step());
+        const [made] = this.#core.run(() => session.step());
         decodeMs += performance.now() - before;
-        finish = session.finishReason();
+        this.#core.run(() => session.error(0));
+        if (made === undefined) continue;
+        const { tokenId, logProbability } = made;
+        finish = session.finishReason(0);
         const token = { ...tokenizer.token(tokenId), logProbability };
         const readable = stream.push(tokenId) + (finish === 0 ? "" : stream.end());
         yield { index: tokens.push(token) - 1, ...token, text: readable };
@@ -101,12 +105,12 @@ export class Engine implements Backend {
         stats: {
           sourceLength: sourceIds.length,
           newTokens: tokens.length,
-          encoderRuns: session.encoderRuns(),
+          encoderRuns: session.encoderRuns(0),
           encodeMs,
           decodeMs,
         },
         trace: traceOfHeads(
-          this.#core.run(() => session.trace()),
+          this.#core.run(() => session.trace(0)),
           source,
           this.#inputOf(tokens),
         ),
@@ -186,20 +190,25 @@ export class Engine implements Backend {
     trace: TraceSelection | null,
   ): RawSession {
     const { model } = this.#alive(undefined);
-    const source = this.#core.ints(sourceIds);
+    const buffers: RawInts[] = [];
+    const ints = (values: ArrayLike<number>) => {
+      const buffer = this.#core.ints(values);
+      buffers.push(buffer);
+      return buffer;
+    };
     try {
-      const labelInts = this.#core.ints(labels ?? []);
-      try {
-        const session = this.#core.run((raw) =>
-          raw.Session.start(model, source, labelInts, maxNewTokens, rawTrace(trace)),
-        );
-        this.#sessions.add(session);
-        return session;
-      } finally {
-        labelInts.delete();
-      }
+      const input = { source: ints(sourceIds), labels: ints(labels ?? []), prefix: ints([]) };
+      const options = {
+        ...{ num_beams: 1, num_return_sequences: 1, do_sample: false },
+        ...(maxNewTokens > 0 ? { max_new_tokens: maxNewTokens } : {}),
+      };
+      const session = this.#core.run((raw) =>
+        raw.Session.start(model, [input], options, rawTrace(trace)),
+      );
+      this.#sessions.add(session);
+      return session;
     } finally {
-      source.delete();
+      for (const buffer of buffers) buffer.delete();
     }
   }
 

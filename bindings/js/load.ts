@@ -5,7 +5,7 @@ import { RelataError } from "./errors.js";
 import { type Folder, type OpenFile, readAll } from "./source.js";
 import { TextTokenizer } from "./tokenizer.js";
 import { checkSignal, turn } from "./turn.js";
-import type { Progress } from "./types.js";
+import type { Dtype, Progress } from "./types.js";
 
 const kConfig = "config.json";
 const kGenerationConfig = "generation_config.json";
@@ -29,7 +29,12 @@ export interface Watch {
 }
 
 /** Errors: all but disposed. Whatever fails, nothing stays open or allocated. */
-export async function loadModel(core: Core, folder: Folder, watch: Watch): Promise<LoadedModel> {
+export async function loadModel(
+  core: Core,
+  folder: Folder,
+  dtype: Dtype,
+  watch: Watch,
+): Promise<LoadedModel> {
   const { signal } = watch;
   const missing = (file: string) =>
     new RelataError("file_missing", folder.place(file), `${folder.place(file)} is missing`);
@@ -67,7 +72,14 @@ export async function loadModel(core: Core, folder: Folder, watch: Watch): Promi
       watch.onProgress?.({ file: kWeights, loaded: smallBytes + position, total });
     report(0);
     const header = { config, generationConfig: generationConfig ?? new Uint8Array(0) };
-    const { model, tensors } = await loadWeights(core, header, weights, report, signal);
+    const { model, tensors } = await loadWeights(
+      core,
+      header,
+      weights,
+      dtype === "int8",
+      report,
+      signal,
+    );
     try {
       const tokenizer = new TextTokenizer(
         tokenizerJson,
@@ -89,6 +101,7 @@ async function loadWeights(
   core: Core,
   json: { config: Uint8Array; generationConfig: Uint8Array },
   file: OpenFile,
+  int8: boolean,
   report: (position: number) => void,
   signal?: AbortSignal,
 ): Promise<{ model: RawModel; tensors: readonly RawTensor[] }> {
@@ -102,7 +115,7 @@ async function loadWeights(
     await fill(header, kPrefixBytes, file, kPrefixBytes, size - kPrefixBytes, report, signal);
     const opened = header;
     const loader = core.run((raw) =>
-      raw.ModelLoader.open(json.config, json.generationConfig, opened, file.size),
+      raw.ModelLoader.open(json.config, json.generationConfig, opened, file.size, int8),
     );
     try {
       for (;;) {

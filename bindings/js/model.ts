@@ -49,11 +49,12 @@ export async function loadBackend(
   options: unknown,
   platform: Platform,
 ): Promise<Backend> {
-  const given = check.optionsOf(options, ["signal", "onProgress", "worker", "wasm"]);
+  const given = check.optionsOf(options, ["dtype", "signal", "onProgress", "worker", "wasm"]);
   const watch = {
     signal: check.signalOf(given.signal),
     onProgress: check.functionOf<(progress: Progress) => void>(given.onProgress, "onProgress"),
   };
+  const dtype = check.dtypeOf(given.dtype);
   const wasm = wasmOf(given.wasm, platform);
   const inWorker =
     check.booleanOf(given.worker, "worker") ?? typeof globalThis.document !== "undefined";
@@ -73,6 +74,7 @@ export async function loadBackend(
     const request = {
       source: address?.href ?? source,
       wasm: wasm instanceof URL ? wasm.href : wasm,
+      dtype,
     };
     return RemoteEngine.load(request, watch);
   }
@@ -80,7 +82,7 @@ export async function loadBackend(
     wasm === null || wasm instanceof URL ? await platform.wasmBytes(wasm ?? wasmAddress()) : wasm,
   );
   checkSignal(watch.signal);
-  return Engine.load(await Core.instantiate(module), folder, watch);
+  return Engine.load(await Core.instantiate(module), folder, dtype, watch);
 }
 
 /** where: the option the address came by. Error: option_invalid. */

@@ -2,7 +2,7 @@
 
 import { RelataError } from "./errors.js";
 import type { Labels, TraceSelection } from "./protocol.js";
-import type { AttentionKind, ModelInfo } from "./types.js";
+import type { AttentionKind, Dtype, ModelInfo } from "./types.js";
 
 const kKinds: readonly AttentionKind[] = ["encoder_self", "decoder_self", "cross"];
 const kMaxInt = 2 ** 31 - 1;
@@ -97,6 +97,13 @@ export function signalOf(value: unknown): AbortSignal | undefined {
 /** 0, the model's own, where it is not given. */
 export function maxNewTokensOf(value: unknown): number {
   return value === undefined ? 0 : integer(value, "maxNewTokens", 1, kMaxNewTokens);
+}
+
+/** f32 where it is not given. */
+export function dtypeOf(value: unknown): Dtype {
+  if (value === undefined) return "f32";
+  if (value === "f32" || value === "int8") return value;
+  throw invalid("dtype", `expected "f32" or "int8", got ${describe(value)}`);
 }
 
 export function booleanOf(value: unknown, where: string): boolean | undefined {

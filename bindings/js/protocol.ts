@@ -4,6 +4,7 @@ import type { Failure } from "./errors.js";
 import type {
   AttentionKind,
   AttentionTrace,
+  Dtype,
   ModelInfo,
   Progress,
   RunResult,
@@ -70,6 +71,7 @@ export type Request =
       type: "load";
       source: Source;
       wasm: ArrayBuffer | Uint8Array | WebAssembly.Module | string | null;
+      dtype: Dtype;
     }
   | CallRequest
   | { type: "cancel"; id: number };

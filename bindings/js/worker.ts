@@ -25,7 +25,7 @@ function postFailure(id: number, error: unknown): void {
   post({ type: "failed", id, failure: { code, where, message } });
 }
 
-async function load({ source, wasm }: Extract<Request, { type: "load" }>): Promise<void> {
+async function load({ source, wasm, dtype }: Extract<Request, { type: "load" }>): Promise<void> {
   const module = await compileCore(
     wasm === null || typeof wasm === "string" ? await wasmBytes(wasm) : wasm,
   );
@@ -35,7 +35,7 @@ async function load({ source, wasm }: Extract<Request, { type: "load" }>): Promi
       : folderOf(source);
   const onProgress = (progress: Extract<Reply, { type: "progress" }>["progress"]) =>
     post({ type: "progress", progress });
-  engine = await Engine.load(await Core.instantiate(module), folder, { onProgress });
+  engine = await Engine.load(await Core.instantiate(module), folder, dtype, { onProgress });
   post({ type: "loaded", info: engine.info });
 }
 

@@ -50,15 +50,17 @@ test("thirty rounds in one heap: it does not grow after the second", async () =>
   const cut = { ...files, "model.safetensors": files["model.safetensors"].slice(0, -1) };
   const badTokenizer = { ...files, "tokenizer.json": new TextEncoder().encode("{}") };
   const round = async () => {
-    assert.equal((await errorOf(Engine.load(core, folderOf(cut), {}))).code, "file_damaged");
+    assert.equal((await errorOf(Engine.load(core, folderOf(cut), "f32", {}))).code, "file_damaged");
     assert.equal(
-      (await errorOf(Engine.load(core, folderOf(badTokenizer), {}))).code,
+      (await errorOf(Engine.load(core, folderOf(badTokenizer), "f32", {}))).code,
       "tokenizer_invalid",
     );
     const controller = new AbortController();
     const onProgress = () => controller.abort();
-    await errorOf(Engine.load(core, folderOf(files), { signal: controller.signal, onProgress }));
-    const engine = await Engine.load(core, folderOf(files), {});
+    await errorOf(
+      Engine.load(core, folderOf(files), "f32", { signal: controller.signal, onProgress }),
+    );
+    const engine = await Engine.load(core, folderOf(files), "f32", {});
     const args = {
       text,
       maxNewTokens: 0,
@@ -92,7 +94,7 @@ test("thirty rounds in one heap: it does not grow after the second", async () =>
 test("texts of one model, finished, left and failed: the heap does not grow after the second", async () => {
   const [{ Engine }, { folderOf }] = await Promise.all([within("engine.js"), within("source.js")]);
   const { core, heapBytes, alive } = await countingCore();
-  const engine = await Engine.load(core, folderOf(files), {});
+  const engine = await Engine.load(core, folderOf(files), "f32", {});
   // Room for so many tokens is about a megabyte a text.
   const args = { text, maxNewTokens: 10_000, trace: null, labels: null };
   const sizes = [];

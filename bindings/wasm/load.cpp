@@ -1,0 +1,69 @@
+// From files to a model: buffers of this heap, what each kind of file is read by, and the loader.
+#include "bindings/wasm/values.hpp"
+#include "src/formats/ctranslate2.hpp"
+#include "src/formats/gguf.hpp"
+#include "src/formats/load_model.hpp"
+
+namespace {
+using namespace relata;
+using namespace relata::bindings;
+using formats::Ctranslate2Index, formats::Ctranslate2Scanner, std::string;
+
+template <class T>
+val allocate(double count) {
+  return handle(T::allocate(bindings::size(count), "input"));
+}
+kernels::WeightType weight_type(bool int8) {
+  return int8 ? kernels::WeightType::int8 : kernels::WeightType::f32;
+}
+// clang-format off
+val tensor(const TensorInfo& info) {
+  return object({{"name", info.name}, {"dtype", info.dtype}, {"shape", list(info.shape, number)},
+                 {"offset", number(info.offset)}, {"bytes", number(info.bytes)}});
+}
+val vocabulary(const formats::GgufVocabulary& gguf) {
+  const auto text = [](const string& piece) { return val(piece); };
+  return object({{"pieces", list(gguf.pieces, text)}, {"scores", copy(gguf.scores)}, {"types", copy(gguf.types)},
+                 {"charsmap", copy(gguf.charsmap)}, {"addSpacePrefix", gguf.add_space_prefix},
+                 {"removeExtraWhitespaces", gguf.remove_extra_whitespaces}, {"addEos", gguf.add_eos}});
+}
+val tokens(const formats::Ctranslate2Tokens& tokens) {
+  return object({{"unk", tokens.unk}, {"bos", tokens.bos}, {"eos", tokens.eos}, {"decoderStart", tokens.decoder_start},
+                 {"addSourceBos", tokens.add_source_bos}, {"addSourceEos", tokens.add_source_eos}});
+}
+}  // namespace
+
+EMSCRIPTEN_BINDINGS(load) {
+  using emscripten::class_, emscripten::function;
+  class_<Bytes>("Bytes").class_function("allocate", &allocate<Bytes>).function("view", &view<Bytes>);
+  class_<Ints>("Ints").class_function("allocate", &allocate<Ints>).function("view", &view<Ints>);
+  function("headerSize", +[](const Bytes& prefix, double file_size) {
+    return checked(safetensors_header_size(span(prefix), bindings::size(file_size)), number); });
+  function("ggufHeaderSize", +[](const Bytes& prefix, double file_size) {
+    return checked(gguf_header_size(span(prefix), bindings::size(file_size)), number); });
+  function("ggufVocabulary", +[](const Bytes& header, double file_size) {
+    const auto read = formats::read_gguf(span(header), bindings::size(file_size));
+    return read.ok() ? checked(formats::read_gguf_vocabulary(read.value()), vocabulary) : failure(read.error()); });
+  class_<Ctranslate2Index>("Ctranslate2Index")
+      .function("tokens", +[](const Ctranslate2Index& index, const string& config) {
+        return checked(formats::read_ctranslate2_tokens(index, config), tokens); });
+  class_<Ctranslate2Scanner>("Ctranslate2Scanner")
+      .class_function("open", +[](double file_size) { return owned(new Ctranslate2Scanner(bindings::size(file_size))); })
+      .function("next", +[](const Ctranslate2Scanner& scanner) {
+        return object({{"offset", number(scanner.next().offset)}, {"bytes", number(scanner.next().bytes)}}); })
+      .function("accept", +[](Ctranslate2Scanner& scanner, const Bytes& bytes) { return checked(scanner.accept(span(bytes))); })
+      .function("finish", +[](Ctranslate2Scanner& scanner) { return handle(scanner.finish()); });
+  class_<ModelLoader>("ModelLoader")
+      .class_function("open", +[](const string& config, const string& generation, const Bytes& header, double file_size, bool int8) {
+        return handle(ModelLoader::open({config, generation, span(header), bindings::size(file_size)}, weight_type(int8))); })
+      .class_function("openGguf", +[](const Bytes& header, double file_size, bool int8) {
+        return handle(ModelLoader::open_gguf(span(header), bindings::size(file_size), weight_type(int8))); })
+      .class_function("openCtranslate2", +[](const Ctranslate2Index& index, const string& config, const string& source_file,
+                                             const string& source, const string& target_file, const string& target, bool int8) {
+        return handle(ModelLoader::open_ctranslate2(index, {config, {source_file, source}, {target_file, target}}, weight_type(int8))); })
+      .function("tensors", +[](const ModelLoader& loader) { return list(loader.tensors(), tensor); })
+      .function("next", +[](const ModelLoader& loader) { return loader.next() ? tensor(*loader.next()) : val::null(); })
+      .function("accept", +[](ModelLoader& loader, const Bytes& bytes) { return checked(loader.accept(span(bytes))); })
+      .function("finish", +[](ModelLoader& loader) {
+        return checked(loader.finish(), [](auto& model) { return owned(model.release()); }); });
+}
