@@ -90,6 +90,7 @@ export async function buildPackage() {
     at("bindings/js"),
     at("tsconfig.base.json"),
     at("package-lock.json"),
+    at("bindings/wasm/minify.mjs"),
     ...parts.map((part) => join(wasm, part)),
   ];
   const folder = at("dist/package");
@@ -106,11 +107,12 @@ export async function buildPackage() {
       ]);
       mkdirSync(join(folder, "wasm"), { recursive: true });
       copyFileSync(join(wasm, "relata.wasm"), join(folder, "wasm", "relata.wasm"));
-      const glue = [join(wasm, "relata.js"), join(folder, "wasm", "relata.js")];
-      await npmStep("minifying the glue", [
+      const scripts = filesBelow(folder).filter((file) => file.endsWith(".js"));
+      await npmStep("minifying the package", [
         process.execPath,
         at("bindings/wasm/minify.mjs"),
-        ...glue,
+        ...[join(wasm, "relata.js"), join(folder, "wasm", "relata.js")],
+        ...scripts.flatMap((file) => [file, file]),
       ]);
     },
   );

@@ -1,9 +1,15 @@
-// Emscripten leaves its glue readable; Vite's own minifier halves it:  node bindings/wasm/minify.mjs FROM TO
+// Emscripten leaves its glue readable, and TypeScript its comments; Vite's own minifier halves both:
+//
+//   node bindings/wasm/minify.mjs FROM TO [FROM TO …]
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { minify } from "rolldown/experimental";
 
-const [from, to] = process.argv.slice(2);
-const { code, errors } = await minify(from, readFileSync(from, "utf8"), { module: true });
-if (errors?.length) throw new Error(`${from} cannot be minified: ${errors[0].message}`);
-writeFileSync(to, code);
+const files = process.argv.slice(2);
+for (let i = 0; i < files.length; i += 2) {
+  const [from, to] = files.slice(i, i + 2);
+  const { code, errors } = await minify(from, readFileSync(from, "utf8"), { module: true });
+  if (errors?.length) throw new Error(`${from} cannot be minified: ${errors[0].message}`);
+  // Bundlers find the worker and the module by addresses in plain quotes.
+  writeFileSync(to, code.replace(/\bnew URL\(`([^`"$\\]+)`/g, 'new URL("$1"'));
+}

@@ -30,7 +30,7 @@ function importsOf(file) {
   const found = [...code.matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*)(["'])([^"'\n]+)\1/g)].map(
     ([, , name]) => name,
   );
-  const workers = [...code.matchAll(/new URL\("(\.[^"]+\.js)", import\.meta\.url\)/g)].map(
+  const workers = [...code.matchAll(/new URL\("(\.[^"]+\.js)",\s*import\.meta\.url\)/g)].map(
     ([, name]) => name,
   );
   return [...found, ...workers];
