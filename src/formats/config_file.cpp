@@ -17,13 +17,6 @@ Result<nlohmann::json> parse_file(std::string_view text, const char* file) {
   return parse_json(text, file);
 }
 
-/// The object in which a field is to be read: the generation config if the field is there, else the
-/// config.
-const JsonObject& holder(std::string_view key, const JsonObject& file,
-                         const JsonObject* generation) {
-  return generation != nullptr && generation->has(key) ? *generation : file;
-}
-
 /// One id or a list of ids.
 Result<std::vector<int>> read_ids(const JsonObject& object, std::string_view key, int vocab_size) {
   RELATA_TRY_ASSIGN(const nlohmann::json* value, object.value(key));
@@ -72,6 +65,22 @@ constexpr Family kFamilies[] = {
     {"marian", read_marian, marian_field},
 };
 
+/// What other architectures have that is not here.
+constexpr std::pair<std::string_view, std::string_view> kRefused[] = {
+    {"longt5", "LongT5: its local and transient-global attention is not supported"},
+    {"switch_transformers", "Switch Transformers: mixtures of experts are not supported"},
+};
+
+Error refuse(const JsonObject& file, const std::string& type) {
+  std::string message = "models of type " + in_quotes(type) + " are not supported";
+  for (const auto& [refused, reason] : kRefused) {
+    if (refused == type) {
+      message = reason;
+    }
+  }
+  return Error{ErrorCode::unsupported, file.place("model_type"), std::move(message)};
+}
+
 const Family* find_family(std::string_view type) {
   for (const Family& family : kFamilies) {
     if (family.type == type) {
@@ -86,8 +95,10 @@ const Family* find_family(std::string_view type) {
 Result<void> read_generation(const JsonObject& file, const JsonObject* generation,
                              bool start_with_pad, Config& config) {
   const int last_id = config.vocab_size - 1;
-  const auto read_id = [&](std::string_view key) {
-    return holder(key, file, generation).integer_or(key, 0, last_id, -1);
+  // What the generation config replaces has to be right too.
+  const auto read_id = [&](std::string_view key) -> Result<int> {
+    RELATA_TRY_ASSIGN(const int id, file.integer_or(key, 0, last_id, -1));
+    return generation != nullptr ? generation->integer_or(key, 0, last_id, id) : id;
   };
   RELATA_TRY_ASSIGN(config.pad_token_id, read_id("pad_token_id"));
   RELATA_TRY_ASSIGN(const int bos, read_id("bos_token_id"));
@@ -101,8 +112,12 @@ Result<void> read_generation(const JsonObject& file, const JsonObject* generatio
   if (config.decoder_start_token_id < 0) {
     return file.invalid("decoder_start_token_id", "this field is required");
   }
-  RELATA_TRY_ASSIGN(config.eos_token_ids, read_ids(holder("eos_token_id", file, generation),
-                                                   "eos_token_id", config.vocab_size));
+  constexpr std::string_view kEos = "eos_token_id";
+  const JsonObject& holder = generation != nullptr && generation->has(kEos) ? *generation : file;
+  RELATA_TRY_ASSIGN(config.eos_token_ids, read_ids(holder, kEos, config.vocab_size));
+  if (file.has(kEos)) {
+    RELATA_TRY(read_ids(file, kEos, config.vocab_size));
+  }
   return read_search(file, generation, config);
 }
 
@@ -126,11 +141,11 @@ Result<ConfigFile> read_config(const JsonObject& file, const JsonObject* generat
   RELATA_TRY_ASSIGN(const std::string type, file.text("model_type"));
   const Family* family = find_family(type);
   if (family == nullptr) {
-    return Error{ErrorCode::unsupported, file.place("model_type"),
-                 "models of type \"" + type.substr(0, 80) + "\" are not supported"};
+    return refuse(file, type);
   }
   RELATA_TRY_ASSIGN(ConfigFile result, family->read(file, generation));
   result.config.model_type = type;
+  RELATA_TRY_ASSIGN(result.scales, read_quantization(file));
   if (const auto checked = check_all(result); !checked.ok()) {
     const Error& error = checked.error();
     return Error{error.code, file.place(family->field(error.where)), error.message};

@@ -47,6 +47,13 @@ struct TensorNames {
   bool logits_bias_in_row = false;  // the bias of the logits is stored [1, vocab_size]
 };
 
+/// Whether weights may be integers, and of which shape the scales beside them are.
+enum class ScaleShape {
+  none,     // all weights are floats
+  channel,  // [rows, 1]
+  tensor,   // [1]
+};
+
 struct ConfigFile {
   Config config;
   TensorNames names;
@@ -60,6 +67,12 @@ struct ConfigFile {
       embedding_copies;  // names under which the embedding may be there again, or alone
   std::vector<std::string_view>
       ignored;  // tensors that the family's models may carry and never use
+  ScaleShape scales = ScaleShape::none;
+  struct {
+    bool possible = false;  // the configuration is that of an encoder alone, which the file decides
+    bool required = false;  // a decoder in the file contradicts it
+    std::string where = {};  // the field that says so
+  } encoder_only;
 };
 
 /// Reads config.json and, unless empty, generation_config.json by the model type they name, and
@@ -75,6 +88,9 @@ Result<ConfigFile> read_relata(const JsonObject& file, const JsonObject* generat
 Result<ConfigFile> read_t5(const JsonObject& file, const JsonObject* generation);
 /// `model_type`: "marian", as transformers 5 saves and reads MarianMTModel.
 Result<ConfigFile> read_marian(const JsonObject& file, const JsonObject* generation);
+/// quantization_config: int8 in the convention of compressed-tensors, else refused. Errors:
+/// config_invalid, unsupported, naming the field.
+Result<ScaleShape> read_quantization(const JsonObject& file);
 /// What a Marian file calls a field of our own configuration, for errors.
 std::string_view marian_field(std::string_view field);
 /// What a T5 file calls a field of our own configuration, for errors.

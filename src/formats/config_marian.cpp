@@ -107,9 +107,6 @@ Result<ConfigFile> read_marian(const JsonObject& file, const JsonObject* generat
   if (config.head_dim * config.num_heads != config.d_model) {
     return file.invalid("d_model", "must be a multiple of encoder_attention_heads");
   }
-  if (file.has("quantization_config")) {
-    return unsupported(file, "quantization_config", "quantised weights");
-  }
 
   config.norm = NormKind::layer_norm;
   config.norm_position = NormPosition::post;

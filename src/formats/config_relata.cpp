@@ -27,6 +27,7 @@
 //          | {type: fixed_slope}                       only with distance
 //          | {type: vectors, keys, values, per_head (false), per_layer (true)}
 //          | {type: bias, per_layer (false)}
+//   quantization_config (null: all weights are floats), see config_quantization.cpp
 //   eos_token_id (one or a list), decoder_start_token_id
 //   pad_token_id, bos_token_id, unk_token_id           each possibly null
 //
@@ -268,6 +269,7 @@ Result<ConfigFile> read_relata(const JsonObject& file, const JsonObject* generat
                               "logits_bias",
                               "positions",
                               "relation",
+                              "quantization_config",
                               "pad_token_id",
                               "bos_token_id",
                               "eos_token_id",

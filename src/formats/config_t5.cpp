@@ -96,25 +96,33 @@ Result<Activation> read_activation(const JsonObject& file, const std::string& na
                "the activation \"" + name.substr(0, 80) + "\" is not supported"};
 }
 
+/// Whether the configuration is that of T5EncoderModel: by its class, or because it has one stack.
+Result<void> read_encoder_only(const JsonObject& file, ConfigFile& config) {
+  RELATA_TRY_ASSIGN(const bool two_stacks, file.boolean_or("is_encoder_decoder", true));
+  config.encoder_only = {!two_stacks, !two_stacks, file.place("is_encoder_decoder")};
+  if (file.has("architectures")) {
+    RELATA_TRY_ASSIGN(const nlohmann::json* classes, file.value("architectures"));
+    const auto* list = classes->get_ptr<const nlohmann::json::array_t*>();
+    const auto* name = list == nullptr || list->empty()
+                           ? nullptr
+                           : list->front().get_ptr<const nlohmann::json::string_t*>();
+    config.encoder_only.possible |= name != nullptr && name->ends_with("EncoderModel");
+  }
+  return {};
+}
+
 /// Fields whose unusual values would change the arithmetic.
 Result<void> refuse_unsupported(const JsonObject& file) {
   const auto refuse = [&](const char* key, const char* what) {
     return Error{ErrorCode::unsupported, file.place(key), std::string(what) + " are not supported"};
   };
-  RELATA_TRY_ASSIGN(const bool encoder_decoder, file.boolean_or("is_encoder_decoder", true));
-  if (!encoder_decoder) {
-    return refuse("is_encoder_decoder", "models of one stack");
-  }
   RELATA_TRY_ASSIGN(const bool decoder_only, file.boolean_or("is_decoder", false));
   if (decoder_only) {
-    return refuse("is_decoder", "models of one stack");
+    return refuse("is_decoder", "decoders alone");
   }
   RELATA_TRY_ASSIGN(const bool stacks_tied, file.boolean_or("tie_encoder_decoder", false));
   if (stacks_tied) {
     return refuse("tie_encoder_decoder", "stacks that share their weights");
-  }
-  if (file.has("quantization_config")) {
-    return refuse("quantization_config", "quantised weights");
   }
   if (file.has("pruned_heads")) {
     RELATA_TRY_ASSIGN(const nlohmann::json* heads, file.value("pruned_heads"));
@@ -161,6 +169,7 @@ Result<ConfigFile> read_t5(const JsonObject& file, const JsonObject* generation)
   RELATA_TRY(refuse_unsupported(file));
 
   ConfigFile result;
+  RELATA_TRY(read_encoder_only(file, result));
   Config& config = result.config;
   RELATA_TRY_ASSIGN(config.vocab_size, file.integer("vocab_size", 1, INT_MAX));
   RELATA_TRY_ASSIGN(config.d_model, file.integer("d_model", 1, INT_MAX));

@@ -76,6 +76,14 @@ const json* JsonObject::find(std::string_view key) const {
   return found == fields_->end() ? nullptr : &found->second;
 }
 
+std::vector<std::string_view> JsonObject::keys() const {
+  std::vector<std::string_view> names;
+  for (const auto& [key, value] : *fields_) {
+    names.push_back(key);
+  }
+  return names;
+}
+
 bool JsonObject::has(std::string_view key) const {
   const json* found = find(key);
   return found != nullptr && !found->is_null();

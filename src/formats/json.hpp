@@ -36,6 +36,7 @@ class JsonObject {
   Error invalid(std::string_view key, std::string message) const {
     return Error{ErrorCode::config_invalid, place(key), std::move(message)};
   }
+  std::vector<std::string_view> keys() const;
   /// Present, and not null.
   bool has(std::string_view key) const;
 

@@ -14,6 +14,9 @@ inline constexpr std::uint64_t kMaxConfigBytes = 1 << 20;
 inline constexpr std::uint64_t kMaxHeaderBytes = 4 << 20;
 /// Tensors of one file: the deepest models of these families have about 1,500.
 inline constexpr std::size_t kMaxTensors = 1 << 14;
+/// Files the weights of one model may be spread over, and letters in the name of one.
+inline constexpr std::size_t kMaxShards = 1024;
+inline constexpr std::size_t kMaxFileName = 255;
 /// Dimensions of one tensor: ours have two, other networks up to five.
 inline constexpr std::size_t kMaxRank = 8;
 /// Nesting of any JSON: configurations need four levels, a header three.

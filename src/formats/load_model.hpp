@@ -21,7 +21,15 @@ namespace formats {
 struct ConfigFile;
 struct Ctranslate2Index;
 struct Ctranslate2Texts;
+struct TensorFiles;
 }  // namespace formats
+
+/// One file of weights that are spread over several.
+struct ShardHeader {
+  std::string_view name;              // as the index names it
+  std::span<const std::byte> header;  // its first safetensors_header_size() bytes
+  std::uint64_t file_size = 0;
+};
 
 /// A Hugging Face style folder without its tensors' bytes.
 struct FolderHeader {
@@ -30,13 +38,20 @@ struct FolderHeader {
   std::span<const std::byte>
       header;                   // model.safetensors: its first safetensors_header_size() bytes
   std::uint64_t file_size = 0;  // of the whole model.safetensors
+  std::string_view index = {};  // model.safetensors.index.json, in the place of the two above
+  std::span<const ShardHeader> shards = {};  // with it: every file that shard_names() gives
 };
 
+/// The files that a model.safetensors.index.json names, each once, sorted. Errors: file_damaged,
+/// for names that lead out of the folder too.
+Result<std::vector<std::string>> shard_names(std::string_view index);
+
 /// The 8 length bytes plus the JSON header that follows them. prefix: the first 8 bytes of the
-/// file. Errors: file_damaged (shorter than 8 bytes, or a header longer than the file or the
-/// limit).
+/// file, `file` its name for errors. Errors: file_damaged (shorter than 8 bytes, or a header longer
+/// than the file or the limit).
 Result<std::uint64_t> safetensors_header_size(std::span<const std::byte> prefix,
-                                              std::uint64_t file_size);
+                                              std::uint64_t file_size,
+                                              std::string_view file = "model.safetensors");
 
 /// How much of a GGUF file's beginning its header takes: exact where `prefix` holds all of it, else
 /// how much to show next (more than `prefix`). Errors: file_damaged, unsupported.
@@ -45,12 +60,13 @@ Result<std::uint64_t> gguf_header_size(std::span<const std::byte> prefix, std::u
 /// One tensor as the file has it.
 struct TensorInfo {
   std::string name;
-  std::string dtype;  // as the file spells it: "F32", "F16", "BF16"
+  std::string dtype;  // as the file spells it: "F32", "F16", "BF16", "I8"
   std::vector<std::uint64_t> shape;
   std::uint64_t offset = 0;  // from the start of the file
   std::uint64_t bytes = 0;
   std::vector<float> scales =
-      {};  // of integers: what they are multiplied by, one factor or one a row
+      {};                // of integers: what they are multiplied by, one factor or one a row
+  std::size_t file = 0;  // which of FolderHeader::shards it lies in
 };
 
 class ModelLoader {
@@ -74,9 +90,9 @@ class ModelLoader {
   ModelLoader& operator=(ModelLoader&&) noexcept;
   ~ModelLoader();
 
-  /// Every tensor of the file, in file order.
+  /// Every tensor: shard by shard as they were given, each in file order.
   const std::vector<TensorInfo>& tensors() const;
-  /// The next tensor whose bytes are wanted, in file order (unused tensors are skipped); null when
+  /// The next tensor whose bytes are wanted, in that order (unused tensors are skipped); null when
   /// none is left.
   const TensorInfo* next() const;
   /// The bytes of next(), and with them of every tensor that lies within them. After an error they
@@ -90,8 +106,8 @@ class ModelLoader {
 
  private:
   struct State;
-  static Result<ModelLoader> plan(formats::ConfigFile file, const char* file_name,
-                                  std::vector<TensorInfo> tensors, kernels::WeightType type);
+  static Result<ModelLoader> plan(formats::ConfigFile file, formats::TensorFiles files,
+                                  kernels::WeightType type);
   explicit ModelLoader(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

@@ -13,18 +13,21 @@
 namespace relata {
 
 using formats::kMaxHeaderBytes;
-using formats::kWeightsFile;
 
 namespace {
 
 constexpr std::uint64_t kPrefixBytes = 8;
 
+Error damaged(std::string_view file, const std::string& place, std::string message) {
+  return Error{ErrorCode::file_damaged, std::string(file) + ": " + place, std::move(message)};
+}
+
 }  // namespace
 
 Result<std::uint64_t> safetensors_header_size(std::span<const std::byte> prefix,
-                                              std::uint64_t file_size) {
+                                              std::uint64_t file_size, std::string_view file) {
   if (prefix.size() < kPrefixBytes || file_size < kPrefixBytes) {
-    return Error{ErrorCode::file_damaged, kWeightsFile,
+    return Error{ErrorCode::file_damaged, std::string(file),
                  "the file is shorter than the 8 bytes it has to begin with"};
   }
   std::uint64_t length = 0;
@@ -32,14 +35,14 @@ Result<std::uint64_t> safetensors_header_size(std::span<const std::byte> prefix,
     length = length << 8 | static_cast<std::uint64_t>(prefix[i]);
   }
   if (length > kMaxHeaderBytes) {
-    return Error{ErrorCode::file_damaged, std::string(kWeightsFile) + ": byte 0",
-                 "a header of " + std::to_string(length) + " bytes is longer than the limit of " +
-                     std::to_string(kMaxHeaderBytes)};
+    return damaged(file, "byte 0",
+                   "a header of " + std::to_string(length) + " bytes is longer than the limit of " +
+                       std::to_string(kMaxHeaderBytes));
   }
   if (length > file_size - kPrefixBytes) {
-    return Error{ErrorCode::file_damaged, std::string(kWeightsFile) + ": byte 0",
-                 "a header of " + std::to_string(length) + " bytes does not fit into a file of " +
-                     std::to_string(file_size)};
+    return damaged(file, "byte 0",
+                   "a header of " + std::to_string(length) + " bytes does not fit into a file of " +
+                       std::to_string(file_size));
   }
   return kPrefixBytes + length;
 }
@@ -48,11 +51,6 @@ namespace formats {
 namespace {
 
 using nlohmann::json;
-
-Error damaged(const std::string& place, std::string message) {
-  return Error{ErrorCode::file_damaged, std::string(kWeightsFile) + ": " + place,
-               std::move(message)};
-}
 
 /// Bits of one value of every type the format knows, ours or not: all of a file has to add up. 0:
 /// unknown.
@@ -96,7 +94,7 @@ bool read_sizes(const json& value, std::size_t limit, std::vector<std::uint64_t>
 }
 
 /// One entry of the header; its offset still counts from the end of the header.
-Result<TensorInfo> read_entry(const std::string& name, const json& value) {
+Result<TensorInfo> read_entry(const std::string& file, const std::string& name, const json& value) {
   const auto* fields = value.get_ptr<const json::object_t*>();
   const auto find = [&](const char* key) {
     const auto found = fields->find(key);
@@ -104,53 +102,56 @@ Result<TensorInfo> read_entry(const std::string& name, const json& value) {
   };
   if (fields == nullptr || fields->size() != 3 || find("dtype") == nullptr ||
       find("shape") == nullptr || find("data_offsets") == nullptr) {
-    return damaged(name, "an entry has to hold dtype, shape and data_offsets and nothing else");
+    return damaged(file, name,
+                   "an entry has to hold dtype, shape and data_offsets and nothing else");
   }
 
   TensorInfo tensor;
   tensor.name = name;
   const auto* dtype = find("dtype")->get_ptr<const json::string_t*>();
   if (dtype == nullptr) {
-    return damaged(name, "dtype has to be a string");
+    return damaged(file, name, "dtype has to be a string");
   }
   tensor.dtype = *dtype;
   if (!read_sizes(*find("shape"), kMaxRank, tensor.shape)) {
-    return damaged(name, "shape has to be at most " + std::to_string(kMaxRank) +
-                             " whole numbers that are not negative");
+    return damaged(file, name,
+                   "shape has to be at most " + std::to_string(kMaxRank) +
+                       " whole numbers that are not negative");
   }
   std::vector<std::uint64_t> range;
   if (!read_sizes(*find("data_offsets"), 2, range) || range.size() != 2 || range[0] > range[1]) {
-    return damaged(name, "data_offsets have to be a first byte and an end not before it");
+    return damaged(file, name, "data_offsets have to be a first byte and an end not before it");
   }
   tensor.offset = range[0];
   tensor.bytes = range[1] - range[0];
 
   const std::uint64_t bits = bits_of(tensor.dtype);
   if (bits == 0) {
-    return Error{ErrorCode::unsupported, std::string(kWeightsFile) + ": " + name,
+    return Error{ErrorCode::unsupported, file + ": " + name,
                  "the type \"" + tensor.dtype.substr(0, 32) + "\" is not known"};
   }
   std::uint64_t total = bits;
   for (const std::uint64_t size : tensor.shape) {
     if (!multiply(total, size, total)) {
-      return damaged(name, "the product of the shape does not fit into 64 bits");
+      return damaged(file, name, "the product of the shape does not fit into 64 bits");
     }
   }
   if (total % 8 != 0 || total / 8 != tensor.bytes) {
-    return damaged(name, "data_offsets span " + std::to_string(tensor.bytes) +
-                             " bytes, but shape and type need " + std::to_string(total / 8));
+    return damaged(file, name,
+                   "data_offsets span " + std::to_string(tensor.bytes) +
+                       " bytes, but shape and type need " + std::to_string(total / 8));
   }
   return tensor;
 }
 
-Result<void> check_metadata(const json& value) {
+Result<void> check_metadata(const std::string& file, const json& value) {
   const auto* fields = value.get_ptr<const json::object_t*>();
   if (fields == nullptr) {
-    return damaged("__metadata__", "has to be an object");
+    return damaged(file, "__metadata__", "has to be an object");
   }
   for (const auto& [key, text] : *fields) {
     if (!text.is_string()) {
-      return damaged("__metadata__", "has to hold strings only");
+      return damaged(file, "__metadata__", "has to hold strings only");
     }
   }
   return {};
@@ -158,8 +159,8 @@ Result<void> check_metadata(const json& value) {
 
 /// Puts the tensors in file order, their offsets from the start of the file. No byte may belong to
 /// none or to two.
-Result<void> arrange(std::vector<TensorInfo>& tensors, std::uint64_t data_start,
-                     std::uint64_t file_size) {
+Result<void> arrange(const std::string& file, std::vector<TensorInfo>& tensors,
+                     std::uint64_t data_start, std::uint64_t file_size) {
   std::stable_sort(tensors.begin(), tensors.end(), [](const TensorInfo& a, const TensorInfo& b) {
     return std::pair(a.offset, a.bytes) < std::pair(b.offset, b.bytes);
   });
@@ -167,18 +168,18 @@ Result<void> arrange(std::vector<TensorInfo>& tensors, std::uint64_t data_start,
   std::uint64_t end = 0;
   for (TensorInfo& tensor : tensors) {
     if (tensor.offset != end) {
-      return damaged(tensor.name, "starts at byte " + std::to_string(tensor.offset) +
-                                      " of the data, but the tensor before it ends at " +
-                                      std::to_string(end));
+      return damaged(file, tensor.name,
+                     "starts at byte " + std::to_string(tensor.offset) +
+                         " of the data, but the tensor before it ends at " + std::to_string(end));
     }
     if (tensor.bytes > data_bytes - end) {
-      return damaged(tensor.name, "reaches past the end of the file");
+      return damaged(file, tensor.name, "reaches past the end of the file");
     }
     end += tensor.bytes;
     tensor.offset += data_start;
   }
   if (end != data_bytes) {
-    return damaged("byte " + std::to_string(data_start + end),
+    return damaged(file, "byte " + std::to_string(data_start + end),
                    std::to_string(data_bytes - end) + " bytes belong to no tensor");
   }
   return {};
@@ -186,37 +187,38 @@ Result<void> arrange(std::vector<TensorInfo>& tensors, std::uint64_t data_start,
 
 }  // namespace
 
-Result<std::vector<TensorInfo>> read_header(std::span<const std::byte> header,
+Result<std::vector<TensorInfo>> read_header(const std::string& file,
+                                            std::span<const std::byte> header,
                                             std::uint64_t file_size) {
   if (header.empty()) {
-    return Error{ErrorCode::file_missing, kWeightsFile, "the folder has no such file"};
+    return Error{ErrorCode::file_missing, file, "the folder has no such file"};
   }
-  RELATA_TRY_ASSIGN(const std::uint64_t size, safetensors_header_size(header, file_size));
+  RELATA_TRY_ASSIGN(const std::uint64_t size, safetensors_header_size(header, file_size, file));
   if (header.size() != size) {
-    return damaged("byte " + std::to_string(header.size()),
+    return damaged(file, "byte " + std::to_string(header.size()),
                    "the header should be " + std::to_string(size) + " bytes with its length");
   }
   const std::string_view text(reinterpret_cast<const char*>(header.data()) + kPrefixBytes,
                               header.size() - kPrefixBytes);
-  RELATA_TRY_ASSIGN(const json root, parse_json(text, std::string(kWeightsFile) + ": header"));
+  RELATA_TRY_ASSIGN(const json root, parse_json(text, file + ": header"));
   const auto* entries = root.get_ptr<const json::object_t*>();
   if (entries == nullptr || text.front() != '{') {
-    return damaged("header", "has to begin with an object");
+    return damaged(file, "header", "has to begin with an object");
   }
   if (entries->size() > kMaxTensors) {
-    return damaged("header", "holds more than " + std::to_string(kMaxTensors) + " tensors");
+    return damaged(file, "header", "holds more than " + std::to_string(kMaxTensors) + " tensors");
   }
 
   std::vector<TensorInfo> tensors;
   for (const auto& [name, value] : *entries) {
     if (name == "__metadata__") {
-      RELATA_TRY(check_metadata(value));
+      RELATA_TRY(check_metadata(file, value));
       continue;
     }
-    RELATA_TRY_ASSIGN(TensorInfo tensor, read_entry(name, value));
+    RELATA_TRY_ASSIGN(TensorInfo tensor, read_entry(file, name, value));
     tensors.push_back(std::move(tensor));
   }
-  RELATA_TRY(arrange(tensors, size, file_size));
+  RELATA_TRY(arrange(file, tensors, size, file_size));
   return tensors;
 }
 

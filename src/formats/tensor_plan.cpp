@@ -186,6 +186,9 @@ struct Allocate {
   Result<void> operator()(Transposed transposed) const {
     return keep(*transposed.matrix, Matrix::allocate(slot.cols(), slot.rows(), where));
   }
+  Result<void> operator()(Column column) const {
+    return keep(*column.values, AlignedBuffer<float>::allocate(slot.shape.front(), where));
+  }
   Result<void> operator()(SameAs) const { return {}; }
 };
 
@@ -210,6 +213,10 @@ struct StoreRow {
     for (int col = 0; col < cols; ++col) {
       transposed.matrix->view().row(col)[row] = values[col];
     }
+    return true;
+  }
+  bool operator()(Column column) const {
+    (*column.values)[static_cast<std::size_t>(row)] = *values;
     return true;
   }
   bool operator()(SameAs same) const { return same.matrix->holds_row(row, values); }
@@ -255,6 +262,9 @@ std::vector<TensorSlot> plan_tensors(const ConfigFile& file, bool tied, Unfinish
   planner.add_tables(tied, weights);
   planner.add_stack(false, file.encoder_relation_per_layer, config.encoder_relation,
                     file.encoder_index.num_relations(), weights.encoder, unfinished.encoder_tables);
+  if (config.num_decoder_layers == 0) {
+    return planner.finish();
+  }
   planner.add_stack(true, file.decoder_relation_per_layer, config.decoder_relation,
                     file.decoder_index.num_relations(), weights.decoder, unfinished.decoder_tables);
   return planner.finish();

@@ -16,14 +16,18 @@ namespace relata::formats {
 struct Transposed {
   Matrix* matrix;
 };
+/// A vector stored as a matrix of one column.
+struct Column {
+  AlignedBuffer<float>* values;
+};
 /// A tensor that has to equal one already there.
 struct SameAs {
   const kernels::WeightMatrix* matrix;
 };
 
 using Shape = std::vector<std::uint64_t>;
-using Destination =
-    std::variant<kernels::WeightMatrix*, AlignedBuffer<float>*, Matrix*, Transposed, SameAs>;
+using Destination = std::variant<kernels::WeightMatrix*, AlignedBuffer<float>*, Matrix*, Transposed,
+                                 Column, SameAs>;
 
 struct TensorSlot {
   std::string name;

@@ -31,10 +31,14 @@ void activate(Activation activation, float* values, int count) {
       });
       return;
     }
-    case Activation::silu:
-      simd::transform<Arch>(values, count,
-                            [&](auto x) { return x / (one + exponential<Arch>(-x)); });
+    case Activation::silu: {
+      // Below, e^-x is beyond f32, and the quotient closer to zero than anything it is added to.
+      const Floats lowest(-88.0F);
+      simd::transform<Arch>(values, count, [&](auto x) {
+        return xsimd::select(x < lowest, zero, x / (one + exponential<Arch>(-x)));
+      });
       return;
+    }
   }
 }
 

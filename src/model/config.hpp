@@ -46,7 +46,7 @@ struct Config {
   int num_heads = 0;
   int head_dim = 0;  // num_heads * head_dim need not be d_model
   int num_encoder_layers = 0;
-  int num_decoder_layers = 0;
+  int num_decoder_layers = 0;  // 0 once loaded: an encoder alone
 
   NormKind norm = NormKind::layer_norm;
   NormPosition norm_position = NormPosition::pre;

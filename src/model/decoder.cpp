@@ -20,6 +20,10 @@ constexpr int kFirstCapacity = 32;
 
 Result<Decoder> Decoder::start(const Model& model, const DecoderLimits& limits) {
   const Config& config = model.config;
+  if (config.num_decoder_layers == 0) {
+    return Error{ErrorCode::unsupported, "decoder",
+                 "this model is an encoder alone: it can neither generate nor score"};
+  }
   Decoder decoder;
   decoder.model_ = &model;
   decoder.limits_ = limits;

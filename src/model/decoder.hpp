@@ -31,7 +31,8 @@ struct DecoderRun {
 /// by one gives, and a hypothesis the logits it has alone, to the bit.
 class Decoder {
  public:
-  /// Without hypotheses. The model must outlive the decoder. Errors: out_of_memory.
+  /// Without hypotheses. The model must outlive the decoder. Errors: unsupported (the model is an
+  /// encoder alone), out_of_memory.
   static Result<Decoder> start(const Model& model, const DecoderLimits& limits);
   /// With one hypothesis over one source [n, d_model].
   static Result<Decoder> start(const Model& model, MatrixView<const float> encoded,

@@ -169,6 +169,6 @@ TEST_CASE("marian folders: the configuration's errors name its own fields") {
            "tensor_missing: model.safetensors: model.encoder.layers.2.self_attn.q_proj.weight");
   CHECK_EQ(error("tie_word_embeddings", false),
            "tensor_missing: model.safetensors: lm_head.weight");
-  CHECK_EQ(error("quantization_config", json::object()),
-           "unsupported: config.json: quantization_config");
+  CHECK_EQ(error("quantization_config", {{"quant_method", "gptq"}}),
+           "unsupported: config.json: quantization_config.quant_method");
 }

@@ -1,0 +1,115 @@
+// Weights over several files: model.safetensors.index.json maps every tensor to its file, as
+// huggingface_hub writes it (split_torch_state_dict_into_shards).
+#include <algorithm>
+
+#include "src/formats/json.hpp"
+#include "src/formats/limits.hpp"
+#include "src/formats/safetensors.hpp"
+
+namespace relata {
+namespace formats {
+namespace {
+
+using nlohmann::json;
+
+Error damaged(const std::string& key, std::string message) {
+  return Error{ErrorCode::file_damaged, std::string(kIndexFile) + ": " + key, std::move(message)};
+}
+
+/// A name of a file in this folder.
+bool is_file_name(const std::string& name) {
+  constexpr std::string_view kEnding = ".safetensors";
+  return name.size() > kEnding.size() && name.size() <= kMaxFileName && name.ends_with(kEnding) &&
+         name.front() != '.' && std::all_of(name.begin(), name.end(), [](char c) {
+           return static_cast<unsigned char>(c) >= 0x20 && c != '/' && c != '\\' && c != ':';
+         });
+}
+
+/// The parsed index. Its weight_map is there, and holds names of files.
+Result<json> read_index(std::string_view text) {
+  if (text.size() > kMaxHeaderBytes) {
+    return Error{ErrorCode::file_damaged, kIndexFile,
+                 "the file is longer than the limit of " + std::to_string(kMaxHeaderBytes)};
+  }
+  RELATA_TRY_ASSIGN(json root, parse_json(text, kIndexFile));
+  auto* fields = root.get_ptr<json::object_t*>();
+  auto* map = fields == nullptr ? nullptr : (*fields)["weight_map"].get_ptr<json::object_t*>();
+  if (map == nullptr || map->empty() || map->size() > kMaxTensors) {
+    return damaged("weight_map", "has to be an object that names the file of every tensor");
+  }
+  for (const auto& [tensor, file] : *map) {
+    const auto* name = file.get_ptr<const json::string_t*>();
+    if (name == nullptr || !is_file_name(*name)) {
+      return damaged("weight_map." + tensor, "has to be the name of a .safetensors file beside it");
+    }
+  }
+  return json(std::move(*map));
+}
+
+json::object_t& entries(json& map) { return *map.get_ptr<json::object_t*>(); }
+const std::string& name_of(const json& file) { return *file.get_ptr<const json::string_t*>(); }
+
+Result<std::vector<std::string>> files_of(json& map) {
+  std::vector<std::string> names;
+  for (const auto& [tensor, file] : entries(map)) {
+    const auto place = std::lower_bound(names.begin(), names.end(), name_of(file));
+    if (place == names.end() || *place != name_of(file)) {
+      if (names.size() == kMaxShards) {
+        return damaged("weight_map", "names more than " + std::to_string(kMaxShards) + " files");
+      }
+      names.insert(place, name_of(file));
+    }
+  }
+  return names;
+}
+
+}  // namespace
+
+Error TensorFiles::error(ErrorCode code, const TensorInfo& tensor, std::string message) const {
+  return Error{code, names[tensor.file] + ": " + tensor.name, std::move(message)};
+}
+
+Result<TensorFiles> read_shards(std::string_view index, std::span<const ShardHeader> shards) {
+  RELATA_TRY_ASSIGN(json map, read_index(index));
+  RELATA_TRY_ASSIGN(std::vector<std::string> missing, files_of(map));
+  TensorFiles result{{}, kIndexFile};
+  for (const ShardHeader& shard : shards) {
+    const std::string name(shard.name);
+    const auto place = std::find(missing.begin(), missing.end(), name);
+    if (place == missing.end()) {
+      return Error{ErrorCode::file_damaged, name, "the index names no such file, or it came twice"};
+    }
+    missing.erase(place);
+    result.names.push_back(name);
+    RELATA_TRY_ASSIGN(auto tensors, read_header(name, shard.header, shard.file_size));
+    for (TensorInfo& tensor : tensors) {
+      tensor.file = result.names.size() - 1;
+      const auto entry = entries(map).find(tensor.name);
+      if (entry == entries(map).end() || name_of(entry->second) != name) {
+        return result.error(ErrorCode::tensor_invalid, tensor,
+                            "the index does not say that this tensor is in this file");
+      }
+      entries(map).erase(entry);
+      result.tensors.push_back(std::move(tensor));
+    }
+  }
+  if (!missing.empty()) {
+    return Error{ErrorCode::file_missing, missing.front(),
+                 "the index names this file, but the folder does not have it"};
+  }
+  if (!entries(map).empty()) {
+    const auto& [tensor, file] = *entries(map).begin();
+    return Error{ErrorCode::tensor_missing, name_of(file) + ": " + tensor,
+                 "the index says that this tensor is in this file"};
+  }
+  return result;
+}
+
+}  // namespace formats
+
+Result<std::vector<std::string>> shard_names(std::string_view index) {
+  RELATA_TRY_ASSIGN(nlohmann::json map, formats::read_index(index));
+  return formats::files_of(map);
+}
+
+}  // namespace relata
