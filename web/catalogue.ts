@@ -3,8 +3,6 @@
 export interface CatalogueEntry {
   /** Folder below models/, beside the page. */
   readonly name: string;
-  readonly sourceLanguage: string;
-  readonly targetLanguage: string;
   /** BCP 47 tags, for spelling, hyphenation and screen readers. */
   readonly sourceTag: string;
   readonly targetTag: string;
@@ -14,8 +12,6 @@ export interface CatalogueEntry {
 export const catalogue: readonly [CatalogueEntry, ...CatalogueEntry[]] = [
   {
     name: "captions-en-de",
-    sourceLanguage: "English",
-    targetLanguage: "German",
     sourceTag: "en",
     targetTag: "de",
     examples: [

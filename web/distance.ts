@@ -13,9 +13,30 @@ export interface DistanceRow {
   readonly relation: { readonly mean: number; readonly spread: number } | null;
 }
 
+/** One head at a glance. */
+export interface HeadSummary {
+  /** One row per distance that has a pair, ascending. */
+  readonly rows: readonly DistanceRow[];
+  /**
+   * The share, 0..1, of the weights' variance that distance alone accounts for: adjusted R squared of the diagonals'
+   * means, so that a short sentence with many diagonals is not flattered.
+   */
+  readonly explained: number;
+  /** Where the head looks on average: mean of the distance, each pair counted by its weight. */
+  readonly meanDistance: number;
+}
+
 /** A corner of the map is one or two pairs: a mean over so few says little about the head. */
 export function isThin({ count }: DistanceRow): boolean {
   return count < 3;
+}
+
+/** The row of the highest bar that rests on enough pairs. */
+export function strongest(rows: readonly DistanceRow[]): DistanceRow {
+  const solid = rows.filter((row) => !isThin(row));
+  return (solid.length > 0 ? solid : rows).reduce((best, row) =>
+    row.meanWeight > best.meanWeight ? row : best,
+  );
 }
 
 /** A run of neighbouring distances that share one relation id. */
@@ -41,30 +62,94 @@ export function checkTrace(trace: AttentionTrace): void {
   }
 }
 
-/** One row per distance that has a pair, ascending. */
-export function distanceProfile(trace: AttentionTrace): DistanceRow[] {
+export function distanceProfile(trace: AttentionTrace): readonly DistanceRow[] {
+  return headSummary(trace).rows;
+}
+
+const summaries = new WeakMap<AttentionTrace, HeadSummary>();
+
+/** Summed up once per head, however many views ask. */
+export function headSummary(trace: AttentionTrace): HeadSummary {
+  const known = summaries.get(trace);
+  if (known) return known;
+  const made = summarise(trace);
+  summaries.set(trace, made);
+  return made;
+}
+
+function summarise(trace: AttentionTrace): HeadSummary {
   checkTrace(trace);
+  const { relationScores } = trace;
+  const weights = diagonalMeans(trace, trace.weights);
+  const weightSpreads = diagonalSquares(trace, trace.weights, weights.means);
+  const relations = relationScores && diagonalMeans(trace, relationScores);
+  const spreads =
+    relationScores && relations && diagonalSquares(trace, relationScores, relations.means);
+  const rows: DistanceRow[] = [];
+  let [sum, moment, pairs, within] = [0, 0, 0, 0];
+  weights.counts.forEach((count, at) => {
+    if (count === 0) return;
+    const distance = at + 1 - trace.queryTokens.length;
+    const meanWeight = weights.means[at] as number;
+    const relation = relations &&
+      spreads && {
+        mean: relations.means[at] as number,
+        spread: Math.sqrt((spreads[at] as number) / count),
+      };
+    rows.push({ distance, count, meanWeight, relation });
+    pairs += count;
+    sum += count * meanWeight;
+    moment += count * meanWeight * distance;
+    within += weightSpreads[at] as number;
+  });
+  const mean = sum / pairs;
+  const between = rows.reduce((all, row) => all + row.count * (row.meanWeight - mean) ** 2, 0);
+  const total = between + within;
+  const free = pairs - rows.length;
+  const explained =
+    total > 0 && free > 0 ? Math.max(0, 1 - within / free / (total / (pairs - 1))) : 0;
+  return { rows, explained, meanDistance: sum > 0 ? moment / sum : 0 };
+}
+
+/** Number of pairs and mean of every diagonal, from distance 1 - queries on: [queries + keys - 1]. */
+function diagonalMeans(trace: AttentionTrace, values: Float32Array) {
   const queries = trace.queryTokens.length;
   const keys = trace.keyTokens.length;
-  const rows: DistanceRow[] = [];
-  for (let distance = 1 - queries; distance < keys; distance += 1) {
-    const cells: number[] = [];
-    for (
-      let query = Math.max(0, -distance);
-      query < Math.min(queries, keys - distance);
-      query += 1
-    ) {
-      if (hasCell(trace, query, query + distance)) cells.push(query * keys + query + distance);
+  const counts = new Int32Array(queries + keys - 1);
+  const means = new Float64Array(counts.length);
+  for (let query = 0; query < queries; query += 1) {
+    const end = trace.kind === "decoder_self" ? query + 1 : keys;
+    const first = queries - 1 - query;
+    for (let key = 0; key < end; key += 1) {
+      const at = first + key;
+      counts[at] = (counts[at] as number) + 1;
+      means[at] = (means[at] as number) + (values[query * keys + key] as number);
     }
-    if (cells.length === 0) continue;
-    rows.push({
-      distance,
-      count: cells.length,
-      meanWeight: mean(cells, trace.weights),
-      relation: trace.relationScores && meanAndSpread(cells, trace.relationScores),
-    });
   }
-  return rows;
+  counts.forEach((count, at) => {
+    if (count > 0) means[at] = (means[at] as number) / count;
+  });
+  return { counts, means };
+}
+
+/** Sum of the squared deviations from each diagonal's mean. */
+function diagonalSquares(
+  trace: AttentionTrace,
+  values: Float32Array,
+  means: Float64Array,
+): Float64Array {
+  const queries = trace.queryTokens.length;
+  const keys = trace.keyTokens.length;
+  const squares = new Float64Array(means.length);
+  for (let query = 0; query < queries; query += 1) {
+    const end = trace.kind === "decoder_self" ? query + 1 : keys;
+    const first = queries - 1 - query;
+    for (let key = 0; key < end; key += 1) {
+      const off = (values[query * keys + key] as number) - (means[first + key] as number);
+      squares[first + key] = (squares[first + key] as number) + off * off;
+    }
+  }
+  return squares;
 }
 
 /**
@@ -86,21 +171,4 @@ export function relationRanges(info: RelationInfo, first: number, last: number):
     else ranges.push({ id, from: distance, to: distance });
   }
   return ranges;
-}
-
-function mean(cells: readonly number[], values: Float32Array): number {
-  let sum = 0;
-  for (const cell of cells) sum += values[cell] as number;
-  return sum / cells.length;
-}
-
-/** Standard deviation of the pairs themselves (divided by their count, not by count - 1). */
-function meanAndSpread(
-  cells: readonly number[],
-  values: Float32Array,
-): { mean: number; spread: number } {
-  const center = mean(cells, values);
-  let squares = 0;
-  for (const cell of cells) squares += ((values[cell] as number) - center) ** 2;
-  return { mean: center, spread: Math.sqrt(squares / cells.length) };
 }

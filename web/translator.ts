@@ -3,7 +3,8 @@
 
 import { type AttentionKind, Model } from "relata";
 import { catalogueEntry } from "./catalogue";
-import type { Failure, PageEvent } from "./state";
+import type { PageEvent } from "./events";
+import type { Failure } from "./state";
 
 export interface Translator {
   /** Loads a model of the catalogue, in place of the one before. Resolves to whether it is there. */

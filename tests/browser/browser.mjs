@@ -5,10 +5,14 @@ import { existsSync } from "node:fs";
 import { mkdtemp } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { chromium } from "playwright-core";
 
 /** Where the test driver serves the page. */
 export const pageUrl = process.env.RELATA_PAGE;
+
+/** The shipped model, for what the package says of it in this process. */
+export const modelFolder = fileURLToPath(new URL("../../models/captions-en-de", import.meta.url));
 
 const kPolicy = [
   "default-src 'none'",
@@ -34,9 +38,13 @@ export async function screenshotFolder() {
  */
 export async function newPage(
   browser,
-  { width = 1280, height = 1000, scheme = "light", policy = kPolicy } = {},
+  { width = 1280, height = 1000, scheme = "light", policy = kPolicy, locale = "en-US" } = {},
 ) {
-  const context = await browser.newContext({ viewport: { width, height }, colorScheme: scheme });
+  const context = await browser.newContext({
+    viewport: { width, height },
+    colorScheme: scheme,
+    locale,
+  });
   const page = await context.newPage();
   const complaints = [];
   page.on("console", (message) => {

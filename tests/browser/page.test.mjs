@@ -2,13 +2,20 @@
 
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
-import { fileURLToPath } from "node:url";
 import { Model } from "relata";
-import { choose, drawn, launch, mapPixel, newPage, open, pageUrl } from "./browser.mjs";
+import {
+  choose,
+  drawn,
+  launch,
+  mapPixel,
+  modelFolder,
+  newPage,
+  open,
+  pageUrl,
+} from "./browser.mjs";
 
 const kSentence = "A man is riding a bicycle down the street.";
 const kLong = Array(12).fill("two dogs are playing with a man in the snow and").join(" ");
-const kModel = fileURLToPath(new URL("../../models/captions-en-de", import.meta.url));
 
 let browser;
 let page;
@@ -17,7 +24,7 @@ let complaints;
 let expected;
 before(async () => {
   browser = await launch();
-  const model = await Model.load(kModel);
+  const model = await Model.load(modelFolder);
   expected = await model.run(kSentence, {
     trace: { kinds: ["encoder_self", "decoder_self", "cross"] },
   });
@@ -287,7 +294,7 @@ test("loading tells its bytes, and nothing already on the page moves", async () 
   });
   await open(visit.page);
   const { shifts, loads } = await visit.page.evaluate(() => ({ shifts, loads }));
-  const told = loads.filter((line) => /^\d+\.\d of \d+\.\d MB$/.test(line));
+  const told = loads.filter((line) => /^\d+\.\d of \d+\.\d\u2009MB$/.test(line));
   assert.ok(told.length > 0, `${loads}`);
   assert.equal(new Set(told.map((line) => line.split(" of ")[1])).size, 1);
   assert.ok(shifts < 0.01, `layout shifted by ${shifts}`);

@@ -24,7 +24,7 @@ const kViews = [
 
 for (const { width, scheme, kind, layer, head, point } of kViews) {
   test(`${width} pixels, ${scheme}, ${kind}`, async () => {
-    const { page } = await newPage(browser, { width, height: width < 600 ? 3000 : 1700, scheme });
+    const { page } = await newPage(browser, { width, height: width < 600 ? 5000 : 3000, scheme });
     await open(page);
     await choose(page, "kind", kind);
     await choose(page, "layer", layer);
@@ -38,14 +38,14 @@ for (const { width, scheme, kind, layer, head, point } of kViews) {
     const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
     assert.ok(overflow <= 0, `${overflow} pixels too wide`);
     const path = join(folder, `page-${width}-${scheme}-${kind}.png`);
-    await page.screenshot({ path });
+    await page.screenshot({ path, fullPage: true });
     assert.ok(statSync(path).size > 20_000);
     await page.context().close();
   });
 }
 
 test("a long text fits a narrow screen", async () => {
-  const { page } = await newPage(browser, { width: 390, height: 3000 });
+  const { page } = await newPage(browser, { width: 390, height: 5000 });
   await open(page);
   const text =
     "A young woman in a bright yellow raincoat is walking two small brown dogs along the beach while an old man with a white beard is watching them from a wooden bench.";
@@ -57,6 +57,6 @@ test("a long text fits a narrow screen", async () => {
   assert.equal(await page.locator("#map-marks-slot text").count(), 2);
   const overflow = await page.evaluate(() => document.documentElement.scrollWidth - innerWidth);
   assert.ok(overflow <= 0, `${overflow} pixels too wide`);
-  await page.screenshot({ path: join(folder, "page-390-long.png") });
+  await page.screenshot({ path: join(folder, "page-390-long.png"), fullPage: true });
   await page.context().close();
 });

@@ -43,20 +43,23 @@ test("steps add up to the text and its count", () => {
     { type: "stepArrived", step: { text: " Hunde" }, ms: 7 },
   );
   assert.deepEqual(state.translation, { status: "running", text: "Zwei Hunde", tokens: 2, ms: 7 });
-  assert.equal(page.words.stats(state.translation), "2 tokens, 3.5 ms per token");
+  assert.equal(page.wordsOf("en").stats(state.translation), "2 tokens, 3.5 ms per token");
   const stopped = page.update(state, { type: "translationStopped" });
-  assert.equal(page.words.stats(stopped.translation), "2 tokens, 3.5 ms per token, stopped");
+  assert.equal(
+    page.wordsOf("en").stats(stopped.translation),
+    "2 tokens, 3.5 ms per token, stopped",
+  );
   assert.equal(stopped.translation.text, "Zwei Hunde");
 });
 
 test("a finished translation tells the engine's own time, and whether it was cut", () => {
   const { translation } = after();
   assert.equal(
-    page.words.stats(translation),
+    page.wordsOf("en").stats(translation),
     "2 tokens, 2.5 ms per token, cut at the length limit",
   );
   const ended = { ...translation, finishReason: "eos" };
-  assert.equal(page.words.stats(ended), "2 tokens, 2.5 ms per token");
+  assert.equal(page.wordsOf("en").stats(ended), "2 tokens, 2.5 ms per token");
 });
 
 test("an empty text is not a running translation", () => {
@@ -129,9 +132,12 @@ test("every failure has words of its own place", () => {
     ...["network", "internal", "unknown"],
   ];
   for (const code of codes) {
-    const words = page.words.failureWords({ code, where: "model.safetensors" });
+    const words = page.wordsOf("en").failureWords({ code, where: "model.safetensors" });
     assert.match(words, /\(model\.safetensors\)/, code);
     assert.match(words, /\.$/, code);
   }
-  assert.match(page.words.failureWords({ code: "wasm_unavailable", where: "" }), /WebAssembly/);
+  assert.match(
+    page.wordsOf("en").failureWords({ code: "wasm_unavailable", where: "" }),
+    /WebAssembly/,
+  );
 });

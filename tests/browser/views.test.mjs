@@ -1,62 +1,17 @@
 // Each view from stored attentions, in a real browser, without a model: what is drawn is what the numbers say.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
 import { launch } from "./browser.mjs";
-import { compileModules } from "./modules.mjs";
+import { openViews, storedTraces } from "./views-page.mjs";
 
-const { traces } = JSON.parse(
-  readFileSync(new URL("fixtures/traces.json", import.meta.url), "utf8"),
-);
-const byKind = Object.fromEntries(traces.map((trace) => [trace.kind, trace]));
+const byKind = Object.fromEntries(storedTraces.map((trace) => [trace.kind, trace]));
 
 let browser;
 let page;
 before(async () => {
   browser = await launch();
-  page = await browser.newPage({ viewport: { width: 800, height: 1200 } });
-  const code = await compileModules();
-  await page.route("http://views.test/**", (route) =>
-    route.request().url().endsWith(".js")
-      ? route.fulfill({ contentType: "text/javascript", body: code })
-      : route.fulfill({ contentType: "text/html", body: "<!doctype html><body></body>" }),
-  );
-  await page.goto("http://views.test/");
-  await page.evaluate(async (stored) => {
-    window.views = await import("/views.js");
-    const floats = (values) => values && Float32Array.from(values);
-    window.traces = Object.fromEntries(
-      stored.map((trace) => [
-        trace.kind,
-        {
-          ...trace,
-          weights: floats(trace.weights),
-          contentScores: floats(trace.contentScores),
-          relationScores: floats(trace.relationScores),
-        },
-      ]),
-    );
-    window.calls = [];
-    window.show = (element) => {
-      document.body.replaceChildren(element);
-      return element;
-    };
-    window.showMap = (trace, more) =>
-      show(
-        views.attentionMap({
-          ...{ trace, quantity: "weights", numHeads: 4, scheme: "light", width: 480 },
-          ...{ onPoint: (point) => calls.push(point), onMove: (...by) => calls.push(by), ...more },
-        }),
-      );
-    window.showProfile = (trace, more) =>
-      show(
-        views.distancePicture({
-          ...{ trace, relation: null, numHeads: 4, scheme: "light", width: 480 },
-          ...{ onPoint: (point) => calls.push(point), onMove: (by) => calls.push(by), ...more },
-        }),
-      );
-  }, traces);
+  page = await openViews(browser);
 });
 after(() => browser?.close());
 
@@ -172,7 +127,12 @@ test("a lit distance marks exactly its diagonal, over the cells of the map", asy
         const trace = traces[name];
         const map = showMap(trace);
         const box = map.querySelector("canvas").getBoundingClientRect();
-        const marks = views.mapMarks({ trace, width: 480, point: { distance: lit } });
+        const marks = views.mapMarks({
+          trace,
+          view: views.wholeMap,
+          width: 480,
+          point: { distance: lit },
+        });
         map.append(marks);
         marks.style.cssText = "position:absolute;left:0;top:0";
         map.style.position = "relative";
@@ -307,10 +267,10 @@ test("tables and readouts hold the numbers of the trace", async () => {
     const { decoder_self: head } = traces;
     const facts = (element) => [...element.querySelectorAll("dd")].map((fact) => fact.textContent);
     return {
-      map: cells(views.mapTable({ trace: head, quantity: "weights" })),
-      distances: cells(views.distanceTable({ trace: head })),
-      cell: facts(views.mapReadout({ trace: head, point: { query: 3, key: 2 } })),
-      distance: facts(views.distanceReadout({ trace: head, point: { distance: -1 } })),
+      map: cells(views.mapTable({ trace: head, quantity: "weights", words })),
+      distances: cells(views.distanceTable({ trace: head, words })),
+      cell: facts(views.mapReadout({ trace: head, point: { query: 3, key: 2 }, words })),
+      distance: facts(views.distanceReadout({ trace: head, point: { distance: -1 }, words })),
     };
   });
   const plain = (text) => text.replace("\u2212", "-").replace("+", "");
@@ -335,17 +295,17 @@ test("tables and readouts hold the numbers of the trace", async () => {
 
 test("the picker tells bytes while a model loads, and a failure in words", async () => {
   const [loading, failed] = await page.evaluate(() => {
-    const data = { models: views.catalogue, modelName: "captions-en-de", onPick: () => {} };
+    const data = { models: views.catalogue, modelName: "captions-en-de", words, onPick: () => {} };
     const progress = { file: "model.safetensors", loaded: 2_340_000, total: 9_360_000 };
     const failure = { code: "file_damaged", where: "model.safetensors" };
     const bar = views.modelPicker({ ...data, load: { status: "loading", progress } });
-    const words = views.modelPicker({ ...data, load: { status: "failed", failure } });
+    const told = views.modelPicker({ ...data, load: { status: "failed", failure } });
     return [
       [bar.textContent, bar.querySelector("progress").value],
-      [words.querySelector("[role=alert]").textContent, words.querySelector("button").textContent],
+      [told.querySelector("[role=alert]").textContent, told.querySelector("button").textContent],
     ];
   });
-  assert.match(loading[0], /2\.3 of 9\.4 MB/);
+  assert.match(loading[0], /2\.3 of 9\.4\u2009MB/);
   assert.equal(loading[1], 0.25);
   assert.match(failed[0], /damaged \(model\.safetensors\)/);
   assert.equal(failed[1], "Try again");

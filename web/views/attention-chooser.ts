@@ -1,46 +1,60 @@
 import type { AttentionKind } from "relata";
 import { headColor, type Scheme } from "../palette";
-import { kindHints, kinds } from "../words";
-import { html, svg } from "./element";
+import type { HeadOrder } from "../state";
+import type { Words } from "../words";
+import { html } from "./element";
+import { swatch } from "./overview";
 import { radios } from "./radios";
 
-export interface AttentionChooserData {
+export interface KindChooserData {
   readonly kind: AttentionKind;
+  readonly order: HeadOrder;
+  readonly words: Words;
+  readonly onKind: (kind: AttentionKind) => void;
+  readonly onOrder: (order: HeadOrder) => void;
+}
+
+/** Which attention to look over, and in which order. */
+export function kindChooser({ kind, order, words, onKind, onOrder }: KindChooserData): Element {
+  const kinds = Object.keys(words.kinds) as AttentionKind[];
+  const orders = Object.keys(words.orders) as HeadOrder[];
+  return html(
+    "div",
+    { class: "chooser" },
+    radios("kind", words.attention, kinds, kind, onKind, (name) => [
+      html("span", {}, words.kinds[name]),
+      html("small", {}, words.kindHints[name]),
+    ]),
+    radios("order", words.order, orders, order, onOrder, (name) => [
+      html("span", {}, words.orders[name]),
+    ]),
+  );
+}
+
+export interface HeadChooserData {
   readonly layer: number;
   readonly head: number;
   readonly numLayers: number;
   readonly numHeads: number;
   readonly scheme: Scheme;
-  readonly onKind: (kind: AttentionKind) => void;
+  readonly words: Words;
   readonly onLayer: (layer: number) => void;
   readonly onHead: (head: number) => void;
 }
 
-/** Which head to look at: kind, layer, head, each a row of radio buttons. */
-export function attentionChooser(data: AttentionChooserData): Element {
-  const allKinds = Object.keys(kinds) as AttentionKind[];
+/** Which head to look at: layer and head, each a row of radio buttons. */
+export function headChooser(data: HeadChooserData): Element {
+  const { words } = data;
   return html(
     "div",
     { class: "chooser" },
-    radios("kind", "Attention", allKinds, data.kind, data.onKind, (kind) => [
-      html("span", {}, kinds[kind]),
-      html("small", {}, kindHints[kind]),
-    ]),
-    radios("layer", "Layer", upTo(data.numLayers), data.layer, data.onLayer, (layer) => [
+    radios("layer", words.layer, upTo(data.numLayers), data.layer, data.onLayer, (layer) => [
       html("span", {}, `${layer}`),
     ]),
-    radios("head", "Head", upTo(data.numHeads), data.head, data.onHead, (head) => [
+    radios("head", words.head, upTo(data.numHeads), data.head, data.onHead, (head) => [
       swatch(headColor(head, data.numHeads, data.scheme)),
       html("span", {}, `${head}`),
     ]),
-  );
-}
-
-function swatch(fill: string): Element {
-  return svg(
-    "svg",
-    { class: "swatch", viewBox: "0 0 10 10", "aria-hidden": "true" },
-    svg("rect", { width: 10, height: 10, fill }),
   );
 }
 

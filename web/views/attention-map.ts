@@ -1,14 +1,21 @@
 import type { AttentionTrace } from "relata";
 import { hasCell } from "../distance";
+import { clampView, type MapView, zoomed } from "../map-view";
 import type { Point } from "../state";
+import type { Words } from "../words";
 import { html, svg } from "./element";
-import { keyLabelAt, type MapLayout, mapLayout, queryLabelAt } from "./map-layout";
+import { inView, keyLabelAt, type MapLayout, mapLayout, queryLabelAt } from "./map-layout";
 import { type MapScaleData, mapScale } from "./map-scale";
 
 export interface AttentionMapData extends MapScaleData {
+  readonly view: MapView;
+  readonly words: Words;
   readonly width: number;
   readonly onPoint: (point: Point | null) => void;
   readonly onMove: (queries: number, keys: number) => void;
+  readonly onView: (view: MapView) => void;
+  readonly onPan: (queries: number, keys: number) => void;
+  readonly onZoom: (factor: number) => void;
 }
 
 const steps: Readonly<Record<string, readonly [queries: number, keys: number]>> = {
@@ -18,63 +25,111 @@ const steps: Readonly<Record<string, readonly [queries: number, keys: number]>> 
   ArrowRight: [0, 1],
 };
 
+const zoomKeys: Readonly<Record<string, number>> = { "+": 1.5, "=": 1.5, "-": 1 / 1.5, "0": 0 };
+
 /** Query x key map of one head: rows look, columns are looked at. */
 export function attentionMap(data: AttentionMapData): Element {
-  const { trace, onPoint, onMove } = data;
-  const layout = mapLayout(trace, data.width);
+  const { trace, view, words } = data;
+  const layout = mapLayout(trace, data.width, view);
+  const { queryTokens, keyTokens, layer, head } = trace;
   const map = html(
     "div",
     {
       id: "map-picture",
-      class: "picture",
+      class: view.zoom > 1 ? "picture zoomed" : "picture",
       tabindex: 0,
       role: "application",
-      "aria-roledescription": "map",
-      "aria-label": `Attention of ${trace.queryTokens.length} tokens to ${trace.keyTokens.length}, layer ${trace.layer}, head ${trace.head}. Arrow keys move over the cells.`,
+      "aria-roledescription": words.mapRole,
+      "aria-label": words.mapLabel(queryTokens.length, keyTokens.length, layer, head),
       "aria-describedby": "map-readout",
     },
     cells(data, layout),
     labels(layout),
   );
   map.style.width = `${layout.width}px`;
+  listen(map, data, layout);
+  return map;
+}
+
+function listen(map: HTMLElement, data: AttentionMapData, layout: MapLayout): void {
+  const { trace, view, onPoint, onMove, onView, onPan, onZoom } = data;
   const point = (event: PointerEvent) => onPoint(cellUnder(event, map, trace, layout));
   map.addEventListener("pointermove", point);
-  map.addEventListener("pointerdown", point);
   map.addEventListener("pointerleave", () => onPoint(null));
+  map.addEventListener("pointerdown", (event) => {
+    point(event);
+    if (view.zoom === 1 || event.button !== 0) return;
+    event.preventDefault();
+    map.focus({ preventScroll: true });
+    // The map is drawn anew while it is dragged, so the window listens.
+    const drag = ({ clientX, clientY }: PointerEvent) =>
+      onView({
+        ...view,
+        query: view.query - (clientY - event.clientY) / layout.cell,
+        key: view.key - (clientX - event.clientX) / layout.cell,
+      });
+    const ended = new AbortController();
+    const { signal } = ended;
+    window.addEventListener("pointermove", drag, { signal });
+    for (const end of ["pointerup", "pointercancel"] as const)
+      window.addEventListener(end, () => ended.abort(), { signal });
+  });
+  // With Ctrl, or as a pinch on a trackpad; the plain wheel stays the page's.
+  map.addEventListener(
+    "wheel",
+    (event) => {
+      if (!event.ctrlKey) return;
+      event.preventDefault();
+      const box = map.getBoundingClientRect();
+      const across = (event.clientX - box.left - layout.left) / layout.plotWidth;
+      const down = (event.clientY - box.top - layout.top) / layout.plotHeight;
+      onView(zoomed(trace, view, 2 ** (-event.deltaY / 200), across, down));
+    },
+    { passive: false },
+  );
   map.addEventListener("keydown", (event) => {
     const step = steps[event.key];
-    if (!step) return;
+    const factor = event.ctrlKey || event.metaKey ? undefined : zoomKeys[event.key];
+    if (step === undefined && factor === undefined) return;
     event.preventDefault();
-    onMove(...step);
+    if (factor !== undefined) onZoom(factor);
+    else if (step && event.shiftKey) onPan(...step);
+    else if (step) onMove(...step);
   });
-  return map;
 }
 
 /** One pixel per pair, enlarged without smoothing, then ruled with gaps where there is room for them. */
 function cells(data: AttentionMapData, layout: MapLayout): Element {
   const { trace } = data;
-  const { cell, left, top } = layout;
+  const { cell, left, top, plotWidth, plotHeight, view } = layout;
+  const { zoom, query: fromQuery, key: fromKey } = clampView(trace, view);
   const numQueries = trace.queryTokens.length;
   const numKeys = trace.keyTokens.length;
   const density = Math.max(1, Math.round(window.devicePixelRatio));
   const canvas = html("canvas", {
-    width: numKeys * cell * density,
-    height: numQueries * cell * density,
+    width: Math.max(1, Math.round(plotWidth * density)),
+    height: Math.max(1, Math.round(plotHeight * density)),
     "aria-hidden": "true",
   });
-  canvas.style.width = `${numKeys * cell}px`;
-  canvas.style.height = `${numQueries * cell}px`;
+  canvas.style.width = `${plotWidth}px`;
+  canvas.style.height = `${plotHeight}px`;
   canvas.style.marginLeft = `${left}px`;
   canvas.style.marginTop = `${top}px`;
   const context = canvas.getContext("2d");
   if (!context) return canvas;
-  context.imageSmoothingEnabled = false;
-  context.drawImage(pixels(data), 0, 0, canvas.width, canvas.height);
+  // Cells below a pixel are averaged, larger ones keep their edges.
+  context.imageSmoothingEnabled = cell * density < 1;
+  const source = [fromKey, fromQuery, numKeys / zoom, numQueries / zoom] as const;
+  context.drawImage(pixels(data), ...source, 0, 0, canvas.width, canvas.height);
   if (cell < 8) return canvas;
-  for (let key = 1; key < numKeys; key += 1)
-    context.clearRect(key * cell * density - 1, 0, density, canvas.height);
-  for (let query = 1; query < numQueries; query += 1)
-    context.clearRect(0, query * cell * density - 1, canvas.width, density);
+  for (let key = Math.ceil(fromKey); key < numKeys; key += 1) {
+    const x = Math.round((key - fromKey) * cell * density);
+    if (x > 0) context.clearRect(x - 1, 0, density, canvas.height);
+  }
+  for (let query = Math.ceil(fromQuery); query < numQueries; query += 1) {
+    const y = Math.round((query - fromQuery) * cell * density);
+    if (y > 0) context.clearRect(0, y - 1, canvas.width, density);
+  }
   return canvas;
 }
 
@@ -101,7 +156,7 @@ function pixels(data: MapScaleData): HTMLCanvasElement {
 }
 
 function labels(layout: MapLayout): Element {
-  const { width, height, fontSize, showsLabels, queryLabels, keyLabels } = layout;
+  const { width, height, fontSize, showsLabels, queryLabels, keyLabels, view } = layout;
   const root = svg("svg", {
     class: "labels",
     width,
@@ -110,16 +165,12 @@ function labels(layout: MapLayout): Element {
     "font-size": fontSize,
   });
   if (!showsLabels) return root;
-  queryLabels.forEach((label, query) => {
-    root.append(
-      svg("text", { class: "query", transform: queryLabelAt(layout, query), dy: "0.35em" }, label),
-    );
-  });
-  keyLabels.forEach((label, key) => {
-    root.append(
-      svg("text", { class: "key", transform: keyLabelAt(layout, key), dy: "0.35em" }, label),
-    );
-  });
+  const label = (side: "query" | "key", transform: string, text: string | undefined) =>
+    root.append(svg("text", { class: side, transform, dy: "0.35em" }, text));
+  for (const query of inView(queryLabels.length, view.query, view.zoom))
+    label("query", queryLabelAt(layout, query), queryLabels[query]);
+  for (const key of inView(keyLabels.length, view.key, view.zoom))
+    label("key", keyLabelAt(layout, key), keyLabels[key]);
   return root;
 }
 
@@ -127,12 +178,14 @@ function cellUnder(
   event: PointerEvent,
   map: Element,
   trace: AttentionTrace,
-  { left, top, cell }: MapLayout,
+  { left, top, cell, plotWidth, plotHeight, view }: MapLayout,
 ): Point | null {
   const box = map.getBoundingClientRect();
-  const key = Math.floor((event.clientX - box.left - left) / cell);
-  const query = Math.floor((event.clientY - box.top - top) / cell);
-  const isInside =
-    key >= 0 && key < trace.keyTokens.length && query >= 0 && query < trace.queryTokens.length;
+  const x = event.clientX - box.left - left;
+  const y = event.clientY - box.top - top;
+  if (x < 0 || y < 0 || x >= plotWidth || y >= plotHeight) return null;
+  const key = Math.floor(view.key + x / cell);
+  const query = Math.floor(view.query + y / cell);
+  const isInside = key < trace.keyTokens.length && query < trace.queryTokens.length;
   return isInside && hasCell(trace, query, key) ? { query, key } : null;
 }

@@ -2,7 +2,8 @@ import type { AttentionTrace, RelationInfo } from "relata";
 import { type DistanceRow, distanceProfile, isThin, relationRanges } from "../distance";
 import { headColor, type Scheme } from "../palette";
 import type { Point } from "../state";
-import { distance as distanceText, noRelation, rangeLabel } from "../words";
+import type { Words } from "../words";
+import { distance as distanceText } from "../words/format";
 import { html, svg } from "./element";
 import { type ProfileLayout, profileLayout } from "./profile-layout";
 
@@ -13,9 +14,13 @@ export interface DistancePictureData {
   readonly numHeads: number;
   readonly scheme: Scheme;
   readonly width: number;
+  readonly words: Words;
   readonly onPoint: (point: Point | null) => void;
   readonly onMove: (by: number) => void;
 }
+
+/** Width of a distance, in CSS pixels, below which bars and dots become one shape. */
+const smallestBand = 3;
 
 const keySteps: Readonly<Record<string, number>> = {
   ArrowLeft: -1,
@@ -26,7 +31,7 @@ const keySteps: Readonly<Record<string, number>> = {
 
 /** One head by signed distance: mean weight as bars, and below them what the relation adds. */
 export function distancePicture(data: DistancePictureData): Element {
-  const { trace, onPoint, onMove } = data;
+  const { trace, words, onPoint, onMove } = data;
   const rows = distanceProfile(trace);
   const layout = profileLayout(rows, data.width);
   const color = headColor(trace.head, data.numHeads, data.scheme);
@@ -37,16 +42,16 @@ export function distancePicture(data: DistancePictureData): Element {
       class: "picture",
       tabindex: 0,
       role: "application",
-      "aria-roledescription": "chart",
-      "aria-label": `Mean attention by distance, layer ${trace.layer}, head ${trace.head}. Left and right arrow keys move over the distances.`,
+      "aria-roledescription": words.chartRole,
+      "aria-label": words.profileLabel(trace.layer, trace.head),
       "aria-describedby": "profile-readout",
     },
     svg(
       "svg",
       { width: layout.width, height: layout.height, "aria-hidden": "true" },
-      weightPanel(rows, layout, color),
-      trace.relationScores ? relationPanel(rows, layout) : emptyPanel(layout, trace),
-      distanceAxis(layout, data.relation),
+      weightPanel(rows, layout, color, words),
+      trace.relationScores ? relationPanel(rows, layout, words) : emptyPanel(layout, trace, words),
+      distanceAxis(layout, data.relation, words),
     ),
   );
   const [first, last] = [rows[0]?.distance ?? 0, rows.at(-1)?.distance ?? 0];
@@ -68,9 +73,24 @@ export function distancePicture(data: DistancePictureData): Element {
   return picture;
 }
 
-function weightPanel(rows: readonly DistanceRow[], layout: ProfileLayout, fill: string): Element {
+function weightPanel(
+  rows: readonly DistanceRow[],
+  layout: ProfileLayout,
+  fill: string,
+  words: Words,
+): Element {
   const { x, weight, band } = layout;
   const barWidth = Math.max(1, band * 0.78);
+  const titled = title(layout, weight.range()[1] ?? 0, words.meanWeight);
+  if (band < smallestBand) {
+    // Too narrow to tell one from the next: an outline says the same with one element.
+    const outline = rows.map(
+      (row) => `${x(row.distance - 0.5)} ${weight(row.meanWeight)}H${x(row.distance + 0.5)}`,
+    );
+    const base = weight(0);
+    const d = `M${layout.left} ${base}L${outline.join("L")}V${base}z`;
+    return svg("g", {}, titled, grid(layout, weight, ""), svg("path", { class: "bars", d, fill }));
+  }
   const bars = rows.map((row) => {
     const { distance, meanWeight } = row;
     return svg("rect", {
@@ -83,16 +103,10 @@ function weightPanel(rows: readonly DistanceRow[], layout: ProfileLayout, fill: 
       fill,
     });
   });
-  return svg(
-    "g",
-    {},
-    title(layout, weight.range()[1] ?? 0, "Mean weight"),
-    grid(layout, weight, ""),
-    ...bars,
-  );
+  return svg("g", {}, titled, grid(layout, weight, ""), ...bars);
 }
 
-function relationPanel(rows: readonly DistanceRow[], layout: ProfileLayout): Element {
+function relationPanel(rows: readonly DistanceRow[], layout: ProfileLayout, words: Words): Element {
   const { x, relation: y, band } = layout;
   const points = rows.flatMap(({ distance, relation }) =>
     relation ? [{ distance, ...relation }] : [],
@@ -106,11 +120,11 @@ function relationPanel(rows: readonly DistanceRow[], layout: ProfileLayout): Ele
   return svg(
     "g",
     {},
-    title(layout, y.range()[1] ?? 0, "Relation score"),
+    title(layout, y.range()[1] ?? 0, words.relationScore),
     grid(layout, y, "+"),
     svg("path", { class: "spread", d: `M${[...upper, ...lower].join("L")}Z` }),
     svg("path", { class: "relation", d: `M${line.join("L")}` }),
-    ...points.map(({ distance, mean }) =>
+    ...(band < smallestBand ? [] : points).map(({ distance, mean }) =>
       svg("circle", {
         class: "relation-dot",
         "data-distance": distance,
@@ -123,14 +137,18 @@ function relationPanel(rows: readonly DistanceRow[], layout: ProfileLayout): Ele
 }
 
 /** Stands where the relation would, so that nothing below moves when the kind changes. */
-function emptyPanel({ left, right, relation: y }: ProfileLayout, trace: AttentionTrace): Element {
-  const words = trace.kind === "cross" ? noRelation.cross : noRelation.none;
+function emptyPanel(
+  { left, right, relation: y }: ProfileLayout,
+  trace: AttentionTrace,
+  words: Words,
+): Element {
+  const reason = trace.kind === "cross" ? words.noRelation.cross : words.noRelation.none;
   const [bottom, top] = y.range() as [number, number];
-  return svg("text", { class: "absent", x: (left + right) / 2, y: (top + bottom) / 2 }, words);
+  return svg("text", { class: "absent", x: (left + right) / 2, y: (top + bottom) / 2 }, reason);
 }
 
-function title({ left }: ProfileLayout, top: number, words: string): Element {
-  return svg("text", { class: "panel-title", x: left, y: top - 10 }, words);
+function title({ left }: ProfileLayout, top: number, text: string): Element {
+  return svg("text", { class: "panel-title", x: left, y: top - 10 }, text);
 }
 
 function grid({ left, right }: ProfileLayout, y: ProfileLayout["weight"], sign: "+" | ""): Element {
@@ -155,6 +173,7 @@ function grid({ left, right }: ProfileLayout, y: ProfileLayout["weight"], sign: 
 function distanceAxis(
   { left, right, x, band, axisTop }: ProfileLayout,
   relation: RelationInfo | null,
+  words: Words,
 ): Element {
   const group = svg("g", { class: "axis" });
   for (const tick of x
@@ -179,16 +198,16 @@ function distanceAxis(
     const label = svg(
       "text",
       { class: "range-label", x: (from + to) / 2, y: axisTop + 40 },
-      rangeLabel(range, isFirst, isLast),
+      words.rangeLabel(range, isFirst, isLast),
     );
     group.append(svg("path", { class: "range", d: `M${from} ${axisTop + 22}v5H${to}v-5` }));
     if (to - from > 44) group.append(label);
   }
   if (clipped.length === 0) {
     group.append(
-      svg("text", { class: "side start", x: left, y: axisTop + 38 }, "\u2190 earlier tokens"),
+      svg("text", { class: "side start", x: left, y: axisTop + 38 }, words.earlier),
       ...(last > 0
-        ? [svg("text", { class: "side end", x: right, y: axisTop + 38 }, "later tokens \u2192")]
+        ? [svg("text", { class: "side end", x: right, y: axisTop + 38 }, words.later)]
         : []),
     );
   }

@@ -2,24 +2,30 @@
 
 import type { AttentionTrace } from "relata";
 import { distanceProfile } from "../distance";
-import type { Figure, Quantity } from "../state";
-import { profileHeadline, quantities } from "../words";
+import type { Figure, Picture, Quantity } from "../state";
+import type { Words } from "../words";
 import { html } from "./element";
 import { radios } from "./radios";
 
 /** A line of text. */
-export function words({ text }: { readonly text: string }): Element {
+export function line({ text }: { readonly text: string }): Element {
   return html("span", {}, text);
 }
 
+export interface HeadlineData {
+  readonly trace: AttentionTrace;
+  readonly words: Words;
+}
+
 /** What the head does, in one sentence. */
-export function headline({ trace }: { readonly trace: AttentionTrace }): Element {
-  return words({ text: profileHeadline(trace.kind, distanceProfile(trace)) });
+export function headline({ trace, words }: HeadlineData): Element {
+  return line({ text: words.profileHeadline(trace.kind, distanceProfile(trace)) });
 }
 
 export interface QuantityChooserData {
   readonly quantity: Quantity;
   readonly hasRelation: boolean;
+  readonly words: Words;
   readonly onQuantity: (quantity: Quantity) => void;
 }
 
@@ -27,22 +33,38 @@ export interface QuantityChooserData {
 export function quantityChooser({
   quantity,
   hasRelation,
+  words,
   onQuantity,
 }: QuantityChooserData): Element {
-  const all = Object.keys(quantities) as Quantity[];
+  const all = Object.keys(words.quantities) as Quantity[];
   const offered = all.filter((name) => hasRelation || name !== "relationScores");
-  return radios("quantity", "Show", offered, quantity, onQuantity, (name) => [
-    html("span", {}, quantities[name]),
+  return radios("quantity", words.show, offered, quantity, onQuantity, (name) => [
+    html("span", {}, words.quantities[name]),
+  ]);
+}
+
+export interface PictureChooserData {
+  readonly picture: Picture;
+  readonly words: Words;
+  readonly onPicture: (picture: Picture) => void;
+}
+
+/** Whether the head's pairs are drawn as a map or as arcs. */
+export function pictureChooser({ picture, words, onPicture }: PictureChooserData): Element {
+  const all = Object.keys(words.pictures) as Picture[];
+  return radios("picture", words.picture, all, picture, onPicture, (name) => [
+    html("span", {}, words.pictures[name]),
   ]);
 }
 
 export interface TableButtonData {
   readonly figure: Figure;
   readonly isOpen: boolean;
+  readonly words: Words;
   readonly onToggle: (figure: Figure) => void;
 }
 
-export function tableButton({ figure, isOpen, onToggle }: TableButtonData): Element {
+export function tableButton({ figure, isOpen, words, onToggle }: TableButtonData): Element {
   const button = html(
     "button",
     {
@@ -52,7 +74,7 @@ export function tableButton({ figure, isOpen, onToggle }: TableButtonData): Elem
       "aria-expanded": `${isOpen}`,
       "aria-controls": `${figure}-table-slot`,
     },
-    isOpen ? "Hide the table" : "Show as a table",
+    isOpen ? words.hideTable : words.showTable,
   );
   button.addEventListener("click", () => onToggle(figure));
   return button;

@@ -3,7 +3,7 @@
 import type { AttentionTrace } from "relata";
 import { css, headHue, type Ramp, rampColor, type Scheme, scoreRamp, weightRamp } from "../palette";
 import type { Quantity } from "../state";
-import { number } from "../words";
+import { number } from "../words/format";
 import { svg } from "./element";
 
 export interface MapScaleData {

@@ -1,14 +1,16 @@
 import type { CatalogueEntry } from "../catalogue";
+import type { Words } from "../words";
 import { html } from "./element";
 
 export interface PromptData {
   readonly entry: CatalogueEntry;
   readonly text: string;
+  readonly words: Words;
   readonly onSubmit: (text: string) => void;
 }
 
 /** The text to translate: a field where Enter submits, and examples one click away. */
-export function prompt({ entry, text, onSubmit }: PromptData): Element {
+export function prompt({ entry, text, words, onSubmit }: PromptData): Element {
   const field = html("textarea", {
     id: "source",
     rows: 2,
@@ -38,9 +40,9 @@ export function prompt({ entry, text, onSubmit }: PromptData): Element {
   const form = html(
     "form",
     { id: "prompt" },
-    html("label", { for: "source" }, entry.sourceLanguage),
+    html("label", { for: "source" }, words.languages[entry.sourceTag] ?? entry.sourceTag),
     field,
-    html("ul", { id: "examples", "aria-label": "Examples" }, ...examples),
+    html("ul", { id: "examples", "aria-label": words.examples }, ...examples),
   );
   form.addEventListener("submit", (event) => {
     event.preventDefault();

@@ -6,11 +6,11 @@ type View<Data> = (data: Data) => Element;
 export type Mount = <Data extends object>(slot: string, view: View<Data>, data: Data) => void;
 
 export function createSlots(root: Document): Mount {
-  const shown = new Map<string, object>();
+  const shown = new Map<string, { view: unknown; data: object }>();
   return (slot, view, data) => {
     const before = shown.get(slot);
-    if (before && sameEntries(before, data)) return;
-    shown.set(slot, data);
+    if (before?.view === view && sameEntries(before.data, data)) return;
+    shown.set(slot, { view, data });
     const place = root.getElementById(slot);
     if (!place) throw new RangeError(`the page has no slot called ${slot}`);
     const focused = place.contains(root.activeElement) ? (root.activeElement as HTMLElement) : null;

@@ -3,20 +3,26 @@
 import type { AttentionTrace } from "relata";
 import { distanceProfile, hasCell } from "../distance";
 import type { Quantity } from "../state";
-import { distance as distanceText, number, quantities, tokenText } from "../words";
+import type { Words } from "../words";
+import { distance as distanceText, number, tokenText } from "../words/format";
 import { html } from "./element";
 
-export function distanceTable({ trace }: { readonly trace: AttentionTrace }): Element {
+export interface DistanceTableData {
+  readonly trace: AttentionTrace;
+  readonly words: Words;
+}
+
+export function distanceTable({ trace, words }: DistanceTableData): Element {
   const rows = distanceProfile(trace).map(({ distance, count, meanWeight, relation }) => [
     distanceText(distance),
     `${count}`,
     number(meanWeight, 4),
-    relation ? number(relation.mean, 4, true) : "none",
-    relation ? number(relation.spread, 4) : "none",
+    relation ? number(relation.mean, 4, true) : words.none,
+    relation ? number(relation.spread, 4) : words.none,
   ]);
   return table(
-    "Attention by distance",
-    ["Distance", "Pairs", "Mean weight", "Relation score", "Spread"],
+    words.profileTable,
+    [words.distance, words.pairs, words.meanWeight, words.relationScore, words.spread],
     rows,
   );
 }
@@ -24,9 +30,10 @@ export function distanceTable({ trace }: { readonly trace: AttentionTrace }): El
 export interface MapTableData {
   readonly trace: AttentionTrace;
   readonly quantity: Quantity;
+  readonly words: Words;
 }
 
-export function mapTable({ trace, quantity }: MapTableData): Element {
+export function mapTable({ trace, quantity, words }: MapTableData): Element {
   const values = trace[quantity];
   const numKeys = trace.keyTokens.length;
   const [digits, signed] = quantity === "weights" ? [3, false] : [2, true];
@@ -38,11 +45,7 @@ export function mapTable({ trace, quantity }: MapTableData): Element {
         : "",
     ),
   ]);
-  return table(
-    `${quantities[quantity]}: rows look, columns are looked at`,
-    ["", ...trace.keyTokens.map(tokenText)],
-    rows,
-  );
+  return table(words.mapTable(quantity), ["", ...trace.keyTokens.map(tokenText)], rows);
 }
 
 /** The first cell of each row heads it. */
@@ -51,8 +54,8 @@ function table(
   head: readonly string[],
   rows: readonly (readonly string[])[],
 ): Element {
-  const headCells = head.map((words) =>
-    words === "" ? html("td") : html("th", { scope: "col" }, words),
+  const headCells = head.map((title) =>
+    title === "" ? html("td") : html("th", { scope: "col" }, title),
   );
   const bodyRows = rows.map(([first, ...cells]) =>
     html(

@@ -1,6 +1,6 @@
 import type { CatalogueEntry } from "../catalogue";
 import type { Translation } from "../state";
-import { failureWords, stats } from "../words";
+import type { Words } from "../words";
 import { html } from "./element";
 
 export interface TranslationData {
@@ -8,15 +8,16 @@ export interface TranslationData {
   /** The text that is translated. */
   readonly text: string;
   readonly translation: Translation;
+  readonly words: Words;
 }
 
 /** The translation as far as it has come. */
-export function translationText({ entry, text, translation }: TranslationData): Element {
+export function translationText({ entry, text, translation, words }: TranslationData): Element {
   if (translation.status === "empty") {
     return html(
       "p",
       { class: "hint" },
-      `There is nothing to translate yet. Type some ${entry.sourceLanguage}, or take an example.`,
+      words.nothingToTranslate(words.languages[entry.sourceTag] ?? entry.sourceTag),
     );
   }
   const running = translation.status === "running";
@@ -27,7 +28,7 @@ export function translationText({ entry, text, translation }: TranslationData): 
   );
   const failure =
     translation.status === "failed"
-      ? html("p", { class: "failure", role: "alert" }, failureWords(translation.failure))
+      ? html("p", { class: "failure", role: "alert" }, words.failureWords(translation.failure))
       : null;
   // Room for a fifth more than the source, taken at once, so that nothing below moves while words arrive.
   const room = text + text.slice(0, text.length / 5);
@@ -37,25 +38,31 @@ export function translationText({ entry, text, translation }: TranslationData): 
 export interface RunControlData {
   readonly ready: boolean;
   readonly translation: Translation;
+  readonly words: Words;
   readonly onStop: () => void;
 }
 
 /** Translate or Stop, and how fast it went. */
-export function runControl({ ready, translation, onStop }: RunControlData): Element {
+export function runControl({ ready, translation, words, onStop }: RunControlData): Element {
   const running = translation.status === "running";
   const button = running
     ? html(
         "button",
         { type: "button", id: "run", class: "action", "aria-keyshortcuts": "Escape" },
-        "Stop",
+        words.stop,
         html("kbd", {}, "Esc"),
       )
     : html(
         "button",
         { type: "submit", id: "run", class: "action", form: "prompt", disabled: !ready },
-        "Translate",
+        words.run,
         html("kbd", {}, "Enter"),
       );
   if (running) button.addEventListener("click", onStop);
-  return html("div", { class: "run" }, button, html("p", { class: "stats" }, stats(translation)));
+  return html(
+    "div",
+    { class: "run" },
+    button,
+    html("p", { class: "stats" }, words.stats(translation)),
+  );
 }

@@ -1,0 +1,42 @@
+// What can happen to the page: by the visitor, by the model, by the window.
+
+import type { AttentionKind, AttentionTrace, ModelInfo, Progress, RunResult, Step } from "relata";
+import type { HeadSummary } from "./distance";
+import type { MapView } from "./map-view";
+import type { Scheme } from "./palette";
+import type { Failure, Figure, HeadOrder, Picture, Point, Quantity } from "./state";
+import type { Language } from "./words";
+
+/** Summaries of heads, by head. */
+export type Summaries = ReadonlyMap<AttentionTrace, HeadSummary>;
+
+export type PageEvent =
+  | { readonly type: "schemeChanged"; readonly scheme: Scheme }
+  | { readonly type: "resized"; readonly width: number }
+  | { readonly type: "loadStarted"; readonly modelName: string }
+  | { readonly type: "loadProgressed"; readonly progress: Progress }
+  | { readonly type: "loadFinished"; readonly info: ModelInfo }
+  | { readonly type: "loadFailed"; readonly failure: Failure }
+  | { readonly type: "textChosen"; readonly text: string }
+  | { readonly type: "translationStarted"; readonly text: string }
+  | { readonly type: "stepArrived"; readonly step: Step; readonly ms: number }
+  | { readonly type: "translationFinished"; readonly result: RunResult }
+  | { readonly type: "translationStopped" }
+  | { readonly type: "translationFailed"; readonly failure: Failure }
+  | { readonly type: "kindChosen"; readonly kind: AttentionKind }
+  | { readonly type: "layerChosen"; readonly layer: number }
+  | { readonly type: "headChosen"; readonly head: number }
+  | { readonly type: "quantityChosen"; readonly quantity: Quantity }
+  | { readonly type: "headPicked"; readonly layer: number; readonly head: number }
+  | { readonly type: "orderChosen"; readonly order: HeadOrder }
+  | { readonly type: "pictureChosen"; readonly picture: Picture }
+  | { readonly type: "mapViewed"; readonly view: MapView }
+  | { readonly type: "mapPanned"; readonly queries: number; readonly keys: number }
+  | { readonly type: "mapZoomed"; readonly factor: number }
+  | { readonly type: "tokenChosen"; readonly token: number }
+  | { readonly type: "summariesArrived"; readonly summaries: Summaries }
+  | { readonly type: "languageChosen"; readonly language: Language }
+  | { readonly type: "pointed"; readonly point: Point | null }
+  | { readonly type: "cellMoved"; readonly queries: number; readonly keys: number }
+  | { readonly type: "distanceMoved"; readonly by: number }
+  | { readonly type: "tableToggled"; readonly figure: Figure };

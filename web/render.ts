@@ -1,0 +1,121 @@
+// From the state to the page: which view stands in which slot, with which data.
+
+import type { AttentionTrace, ModelInfo } from "relata";
+import type { Actions } from "./actions";
+import { catalogue, catalogueEntry } from "./catalogue";
+import { currentTrace, numLayers, type State } from "./state";
+import { showWords } from "./static-words";
+import { attentionArcs } from "./views/attention-arcs";
+import { headChooser, kindChooser } from "./views/attention-chooser";
+import { attentionMap } from "./views/attention-map";
+import { distanceMarks } from "./views/distance-marks";
+import { distancePicture } from "./views/distance-picture";
+import {
+  headline,
+  line,
+  nothing,
+  pictureChooser,
+  quantityChooser,
+  tableButton,
+} from "./views/figure-parts";
+import { languageSwitch } from "./views/language-switch";
+import { mapMarks } from "./views/map-marks";
+import { mapLegend } from "./views/map-scale";
+import { mapTools } from "./views/map-tools";
+import { modelPicker } from "./views/model-picker";
+import { overview } from "./views/overview";
+import { prompt } from "./views/prompt";
+import { distanceReadout, mapReadout } from "./views/readouts";
+import { createSlots } from "./views/slots";
+import { distanceTable, mapTable } from "./views/tables";
+import { runControl, translationText } from "./views/translation";
+import { wordsOf } from "./words";
+
+export function createRenderer(root: Document, on: Actions): (state: State) => void {
+  const mount = createSlots(root);
+  const figures = root.getElementById("figures") as HTMLElement;
+
+  function render(now: State): void {
+    const { language, modelName, load, text, translation } = now;
+    const words = wordsOf(language);
+    const { onPick, onSubmit, onStop, onLanguage } = on;
+    const entry = catalogueEntry(modelName);
+    showWords(root, language, words);
+    mount("language-slot", languageSwitch, { language, words, onLanguage });
+    mount("model-slot", modelPicker, { models: catalogue, modelName, load, words, onPick });
+    mount("prompt-slot", prompt, { entry, text, words, onSubmit });
+    mount("output-slot", translationText, { entry, text, translation, words });
+    mount("run-slot", runControl, { ready: load.status === "ready", translation, words, onStop });
+    const trace = currentTrace(now);
+    figures.hidden = trace === null;
+    if (!trace || load.status !== "ready") return;
+    renderOverview(now, load.info);
+    renderPairs(now, trace, load.info);
+    renderProfile(now, trace, load.info);
+  }
+
+  function renderOverview(now: State, { numHeads }: ModelInfo): void {
+    const { kind, layer, head, order, traces, summaries, scheme } = now;
+    const words = wordsOf(now.language);
+    const { onKind, onOrder, onPickHead, onLayer, onHead } = on;
+    mount("kind-slot", kindChooser, { kind, order, words, onKind, onOrder });
+    mount("overview-slot", overview, {
+      ...{ kind, traces, summaries, layer, head, order, numHeads, scheme, words },
+      onHead: onPickHead,
+    });
+    const choice = { layer, head, numLayers: numLayers(now, kind), numHeads, scheme, words };
+    mount("chooser-slot", headChooser, { ...choice, onLayer, onHead });
+  }
+
+  function renderPairs(now: State, trace: AttentionTrace, { numHeads }: ModelInfo): void {
+    const { kind, quantity, scheme, width, point, tables, picture, mapView: view, token } = now;
+    const words = wordsOf(now.language);
+    const { onQuantity, onPoint, onToggle, onPicture, onZoom, onView, onPan, onToken } = on;
+    const hasRelation = trace.relationScores !== null;
+    const isMap = picture === "map";
+    (root.getElementById("map-tools") as HTMLElement).hidden = !isMap;
+    mount("picture-slot", pictureChooser, { picture, words, onPicture });
+    if (isMap) {
+      mount("zoom-slot", mapTools, { zoom: view.zoom, words, onZoom });
+      mount("quantity-slot", quantityChooser, { quantity, hasRelation, words, onQuantity });
+      mount("map-legend-slot", mapLegend, { trace, quantity, numHeads, scheme });
+      mount("map-slot", attentionMap, {
+        ...{ trace, quantity, numHeads, scheme, view, words, width },
+        ...{ onPoint, onMove: on.onMoveCell, onView, onPan, onZoom },
+      });
+      mount("map-marks-slot", mapMarks, { trace, view, width, point });
+    } else {
+      mount("zoom-slot", nothing, {});
+      mount("map-slot", attentionArcs, { trace, token, numHeads, scheme, width, words, onToken });
+      mount("map-marks-slot", nothing, {});
+    }
+    mount("map-readout", isMap ? mapReadout : nothing, { trace, point, words });
+    const explanation = isMap ? words.mapExplanation(kind, quantity) : words.arcsExplanation;
+    mount("map-words-slot", line, { text: explanation });
+    mount("map-button-slot", tableButton, { figure: "map", isOpen: tables.map, words, onToggle });
+    if (tables.map) mount("map-table-slot", mapTable, { trace, quantity, words });
+    else mount("map-table-slot", nothing, {});
+  }
+
+  function renderProfile(now: State, trace: AttentionTrace, info: ModelInfo): void {
+    const { kind, scheme, width, point, tables } = now;
+    const words = wordsOf(now.language);
+    const { onPoint, onToggle } = on;
+    const relation = kind === "cross" ? null : info.relation[kind];
+    mount("headline-slot", headline, { trace, words });
+    mount("profile-slot", distancePicture, {
+      ...{ trace, relation, numHeads: info.numHeads, scheme, width, words },
+      ...{ onPoint, onMove: on.onMoveDistance },
+    });
+    mount("profile-marks-slot", distanceMarks, { trace, width, point });
+    mount("profile-readout", distanceReadout, { trace, point, words });
+    mount("profile-words-slot", line, { text: words.profileExplanation(kind) });
+    mount("relation-note-slot", line, { text: relation ? words.relationNote(relation) : "" });
+    const isOpen = tables.profile;
+    mount("profile-button-slot", tableButton, { figure: "profile", isOpen, words, onToggle });
+    if (isOpen) mount("profile-table-slot", distanceTable, { trace, words });
+    else mount("profile-table-slot", nothing, {});
+  }
+
+  return render;
+}
