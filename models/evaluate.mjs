@@ -48,7 +48,7 @@ const loadMs = performance.now() - loading;
 const hypotheses = [];
 let [tokens, encodeMs, decodeMs, cut] = [0, 0, 0, 0];
 for (const source of sources) {
-  const { text, stats, finishReason } = await model.run(source);
+  const { text, stats, finishReason } = await model.run(source, { numBeams: 1, doSample: false });
   hypotheses.push(text);
   tokens += stats.newTokens;
   encodeMs += stats.encodeMs;

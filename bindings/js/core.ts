@@ -55,6 +55,7 @@ export interface RawDescription {
   readonly eosTokenIds: Int32Array;
   /** The model's own search. */
   readonly numBeams: number;
+  readonly numReturnSequences: number;
   readonly doSample: boolean;
   readonly maxNewTokens: number;
 }
@@ -304,6 +305,20 @@ export class Core {
     const ints = this.run((raw) => raw.Ints.allocate(values.length));
     ints.view().set(values);
     return ints;
+  }
+
+  /** Runs `use` with a copy of each list. Error: out_of_memory. */
+  withInts<const Lists extends readonly ArrayLike<number>[], T>(
+    lists: Lists,
+    use: (buffers: { readonly [I in keyof Lists]: RawInts }) => T,
+  ): T {
+    const buffers: RawInts[] = [];
+    try {
+      for (const list of lists) buffers.push(this.ints(list));
+      return use(buffers as unknown as { readonly [I in keyof Lists]: RawInts });
+    } finally {
+      for (const buffer of buffers) buffer.delete();
+    }
   }
 }
 

@@ -1,7 +1,15 @@
 // The core's plain values in the words of the contract. Names stand in the order of the core's enumerations.
 
-import type { RawDescription, RawHead, RawRelation, RawTensor } from "./core.js";
-import type { AttentionKind, AttentionTrace, ModelInfo, RelationInfo, Token } from "./types.js";
+import type { RawDescription, RawHead, RawRelation, RawTensor, RawTrace } from "./core.js";
+import type { TraceSelection } from "./protocol.js";
+import type {
+  AttentionKind,
+  AttentionTrace,
+  FinishReason,
+  ModelInfo,
+  RelationInfo,
+  Token,
+} from "./types.js";
 
 export const kKindNames: readonly AttentionKind[] = ["encoder_self", "decoder_self", "cross"];
 const kIndexNames: readonly RelationInfo["index"][] = [
@@ -11,6 +19,13 @@ const kIndexNames: readonly RelationInfo["index"][] = [
   "labels",
 ];
 const kEffectNames: readonly RelationInfo["effect"][] = ["none", "vectors", "bias", "fixed_slope"];
+
+/** 0 is none yet; the core is only stopped by stop strings. */
+const kFinishReasons = ["none", "eos", "length", "stop_token", "loop", "stop_string"] as const;
+
+export function finishReasonOf(index: number): FinishReason {
+  return nameOf(kFinishReasons, index) as FinishReason;
+}
 
 function nameOf<Name extends string>(names: readonly Name[], index: number): Name {
   const name = names[index];
@@ -32,10 +47,15 @@ export function describeModel(raw: RawDescription, tensors: readonly RawTensor[]
     decoderRelation,
     decoderStartTokenId: _start,
     eosTokenIds: _eos,
+    numBeams,
+    numReturnSequences,
+    doSample,
+    maxNewTokens,
     ...sizes
   } = raw;
   return {
     ...sizes,
+    search: { numBeams, numReturnSequences, doSample, maxNewTokens },
     relation: {
       encoder_self: describeRelation(encoderRelation),
       decoder_self: describeRelation(decoderRelation),
@@ -77,4 +97,9 @@ export function traceOfHeads(
       relationScores: raw.relationScores.length === 0 ? null : cut(raw.relationScores),
     };
   });
+}
+
+export function rawTrace(trace: TraceSelection | null): RawTrace {
+  if (trace === null) return { kinds: [], layers: [], heads: [] };
+  return { ...trace, kinds: trace.kinds.map((kind) => kKindNames.indexOf(kind)) };
 }

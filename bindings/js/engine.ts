@@ -1,22 +1,15 @@
-// A loaded model in this thread: the core's calls put together into generate, force and tokenize.
+// A loaded model in this thread: the core's calls put together into generate, force, encode and tokenize.
 
-import type { Core, RawHead, RawInts, RawSession, RawTrace } from "./core.js";
-import { describeModel, kKindNames, traceOfHeads } from "./describe.js";
+import type { Core, RawSession } from "./core.js";
+import { describeModel, rawTrace, traceOfHeads } from "./describe.js";
 import { disposedError, RelataError } from "./errors.js";
+import { Generation } from "./generation.js";
 import { type LoadedModel, loadModel, type Watch } from "./load.js";
-import type {
-  Backend,
-  Calls,
-  Forced,
-  Labels,
-  Method,
-  Results,
-  TraceSelection,
-} from "./protocol.js";
+import { checkLabels } from "./options.js";
+import type { Backend, CallContext, Calls, Forced, Method, Results } from "./protocol.js";
 import type { Folder } from "./source.js";
-import { TextStream } from "./tokenizer.js";
 import { checkSignal, turn } from "./turn.js";
-import type { Dtype, ModelInfo, RunResult, ScoredToken, Step, Token } from "./types.js";
+import type { Dtype, EncodeResult, ModelInfo, Step, Token } from "./types.js";
 
 type Steps<Result> = AsyncGenerator<Step, Result, undefined>;
 
@@ -42,14 +35,25 @@ export class Engine implements Backend {
     return new Engine(core, await loadModel(core, folder, dtype, watch));
   }
 
-  call<M extends Method>(method: M, args: Calls[M], signal?: AbortSignal): Steps<Results[M]> {
-    const methods: { [K in Method]: (args: Calls[K], signal?: AbortSignal) => Steps<Results[K]> } =
-      {
-        generate: (given, watch) => this.#generate(given, watch),
-        force: (given, watch) => this.#force(given, watch),
-        tokenize: (given, watch) => this.#tokenize(given, watch),
-      };
-    return methods[method](args, signal);
+  call<M extends Method>(method: M, args: Calls[M], context: CallContext = {}): Steps<Results[M]> {
+    const { signal } = context;
+    const methods: { [K in Method]: (args: Calls[K]) => Steps<Results[K]> } = {
+      generate: (given) => new Generation(this.#workplace(signal), given, context).steps(),
+      force: (given) => this.#force(given, signal),
+      encode: (given) => this.#encode(given, signal),
+      tokenize: (given) => this.#tokenize(given, signal),
+    };
+    return methods[method](args);
+  }
+
+  #workplace(signal: AbortSignal | undefined) {
+    return {
+      core: this.#core,
+      info: this.info,
+      startId: this.#startId,
+      sessions: this.#sessions,
+      alive: () => this.#alive(signal),
+    };
   }
 
   /** Frees everything now; calls in progress end with the error `disposed`. */
@@ -60,115 +64,65 @@ export class Engine implements Backend {
     this.#loaded = null;
   }
 
-  async *#generate(
-    { text, maxNewTokens, trace, labels }: Calls["generate"],
-    signal?: AbortSignal,
-  ): Steps<RunResult> {
-    const { tokenizer } = this.#alive(signal);
-    const sourceIds = text.trim() === "" ? [] : tokenizer.encode(text);
-    checkLabels(labels, sourceIds.length);
-    if (sourceIds.length === 0) return kNothing;
-
-    // The encoder runs for a while: an abort that is on its way comes first.
-    await turn();
-    this.#alive(signal);
-    const started = performance.now();
-    const session = this.#start(sourceIds, labels, maxNewTokens, trace);
-    const encodeMs = performance.now() - started;
-    try {
-      this.#core.run(() => session.error(0));
-      const stream = new TextStream(tokenizer);
-      const tokens: ScoredToken[] = [];
-      let decodeMs = 0;
-      let finish = 0;
-      while (finish === 0) {
-        await turn();
-        this.#alive(signal);
-        const before = performance.now();
-        const [made] = this.#core.run(() => session.step());
-        decodeMs += performance.now() - before;
-        this.#core.run(() => session.error(0));
-        if (made === undefined) continue;
-        const { tokenId, logProbability } = made;
-        finish = session.finishReason(0);
-        const token = { ...tokenizer.token(tokenId), logProbability };
-        const readable = stream.push(tokenId) + (finish === 0 ? "" : stream.end());
-        yield { index: tokens.push(token) - 1, ...token, text: readable };
-        this.#alive(signal);
-      }
-      const source = sourceIds.map((id) => tokenizer.token(id));
-      return {
-        text: stream.text,
-        tokens,
-        score: sumOf(tokens),
-        finishReason: finish === 1 ? "eos" : "length",
-        stats: {
-          sourceLength: sourceIds.length,
-          newTokens: tokens.length,
-          encoderRuns: session.encoderRuns(0),
-          encodeMs,
-          decodeMs,
-        },
-        trace: traceOfHeads(
-          this.#core.run(() => session.trace(0)),
-          source,
-          this.#inputOf(tokens),
-        ),
-      };
-    } finally {
-      if (this.#sessions.delete(session)) session.delete();
-    }
-  }
-
   async *#force(
     { source, target, trace, labels }: Calls["force"],
     signal?: AbortSignal,
   ): Steps<Forced> {
     await turn();
     const { tokenizer, model } = this.#alive(signal);
-    const sourceIds = source.trim() === "" ? [] : tokenizer.encode(source);
-    if (sourceIds.length === 0) {
-      throw new RelataError("input_invalid", "source", "source: there is no text to read");
-    }
-    checkLabels(labels, sourceIds.length);
-    const targetIds = tokenizer.encode(target);
-    // A target ends, whether or not its tokenizer says so.
+    const { ids: sourceIds } = this.#read(source, "source", 0, labels);
+    const targetIds = typeof target === "string" ? tokenizer.encode(target) : [...target];
+    // A target's text ends, whether or not its tokenizer says so.
     const [eosId] = this.#eosIds;
-    if (eosId !== undefined && !this.#eosIds.includes(targetIds.at(-1) ?? -1))
-      targetIds.push(eosId);
+    const isOpen = typeof target === "string" && !this.#eosIds.includes(targetIds.at(-1) ?? -1);
+    if (isOpen && eosId !== undefined) targetIds.push(eosId);
 
-    const inputs: RawInts[] = [];
-    const ints = (values: ArrayLike<number>) => {
-      const buffer = this.#core.ints(values);
-      inputs.push(buffer);
-      return buffer;
-    };
-    let forced: { logProbabilities: Float32Array; trace: readonly RawHead[] };
-    try {
-      const [sourceInts, targetInts, labelInts] = [
-        ints(sourceIds),
-        ints(targetIds),
-        ints(labels ?? []),
-      ];
-      forced = this.#core.run(() =>
-        model.teacherForce(sourceInts, targetInts, labelInts, rawTrace(trace)),
-      );
-    } finally {
-      for (const buffer of inputs) buffer.delete();
-    }
+    const forced = this.#core.withInts(
+      [sourceIds, targetIds, labels ?? []],
+      ([read, written, ids]) =>
+        this.#core.run(() => model.teacherForce(read, written, ids, rawTrace(trace))),
+    );
     const tokens = targetIds.map((id, i) => ({
       ...tokenizer.token(id),
       logProbability: forced.logProbabilities[i] ?? Number.NaN,
     }));
     const sourceTokens = sourceIds.map((id) => tokenizer.token(id));
-    const input = this.#inputOf(tokens);
+    const input = [this.#startId, ...targetIds.slice(0, -1)].map((id) => tokenizer.token(id));
     return {
       source: sourceTokens,
       input,
       tokens,
-      score: sumOf(tokens),
+      score: tokens.reduce((sum, { logProbability }) => sum + logProbability, 0),
       trace: traceOfHeads(forced.trace, sourceTokens, input),
     };
+  }
+
+  async *#encode(
+    { text, pooling, maxSourceTokens, labels }: Calls["encode"],
+    signal?: AbortSignal,
+  ): Steps<EncodeResult> {
+    await turn();
+    const { tokenizer, model } = this.#alive(signal);
+    const { ids, cut } = this.#read(text, "text", maxSourceTokens, labels);
+    const hidden = this.#core.withInts([ids, labels ?? []], ([source, matrix]) =>
+      this.#core.run(() => model.encode(source, matrix)),
+    );
+    const width = this.info.dModel;
+    return {
+      source: ids.map((id) => tokenizer.token(id)),
+      truncatedTokens: cut,
+      shape: pooling === "none" ? [ids.length, width] : [width],
+      values: pooling === "none" ? hidden : pooled(hidden, width, pooling === "mean"),
+    };
+  }
+
+  /** The ids of a text that must not be empty. */
+  #read(text: string, where: string, most: number, labels: Calls["encode"]["labels"]) {
+    const read = this.#alive(undefined).tokenizer.encodeSource(text, most);
+    if (read.ids.length === 0)
+      throw new RelataError("input_invalid", where, `${where}: there is no text to read`);
+    checkLabels(labels, read.ids.length);
+    return read;
   }
 
   async *#tokenize({ text }: Calls["tokenize"], signal?: AbortSignal): Steps<readonly Token[]> {
@@ -182,72 +136,12 @@ export class Engine implements Backend {
     if (this.#loaded === null) throw disposedError();
     return this.#loaded;
   }
-
-  #start(
-    sourceIds: readonly number[],
-    labels: Labels,
-    maxNewTokens: number,
-    trace: TraceSelection | null,
-  ): RawSession {
-    const { model } = this.#alive(undefined);
-    const buffers: RawInts[] = [];
-    const ints = (values: ArrayLike<number>) => {
-      const buffer = this.#core.ints(values);
-      buffers.push(buffer);
-      return buffer;
-    };
-    try {
-      const input = { source: ints(sourceIds), labels: ints(labels ?? []), prefix: ints([]) };
-      const options = {
-        ...{ num_beams: 1, num_return_sequences: 1, do_sample: false },
-        ...(maxNewTokens > 0 ? { max_new_tokens: maxNewTokens } : {}),
-      };
-      const session = this.#core.run((raw) =>
-        raw.Session.start(model, [input], options, rawTrace(trace)),
-      );
-      this.#sessions.add(session);
-      return session;
-    } finally {
-      for (const buffer of buffers) buffer.delete();
-    }
-  }
-
-  /** What the decoder read to give these tokens: the start token, then all but the last. */
-  #inputOf(tokens: readonly Token[]): Token[] {
-    const { tokenizer } = this.#alive(undefined);
-    return [
-      tokenizer.token(this.#startId),
-      ...tokens.slice(0, -1).map(({ id, piece }) => ({ id, piece })),
-    ];
-  }
 }
 
-/** What an empty text gives. */
-const kNothing: RunResult = {
-  text: "",
-  tokens: [],
-  score: 0,
-  finishReason: "eos",
-  stats: { sourceLength: 0, newTokens: 0, encoderRuns: 0, encodeMs: 0, decodeMs: 0 },
-  trace: [],
-};
-
-function sumOf(tokens: readonly ScoredToken[]): number {
-  return tokens.reduce((sum, token) => sum + token.logProbability, 0);
-}
-
-function checkLabels(labels: Labels, sourceLength: number): void {
-  if (labels === null || labels.length === sourceLength ** 2) return;
-  const where = "relation.labels";
-  const expected = `${sourceLength} x ${sourceLength} for the ${sourceLength} tokens of this source`;
-  throw new RelataError(
-    "option_invalid",
-    where,
-    `${where}: expected ${expected}, got ${labels.length} labels`,
-  );
-}
-
-function rawTrace(trace: TraceSelection | null): RawTrace {
-  if (trace === null) return { kinds: [], layers: [], heads: [] };
-  return { ...trace, kinds: trace.kinds.map((kind) => kKindNames.indexOf(kind)) };
+/** The mean of all rows, or the first row. */
+function pooled(rows: Float32Array, width: number, isMean: boolean): Float32Array {
+  if (!isMean) return rows.slice(0, width);
+  const sums = new Float64Array(width);
+  for (let i = 0; i < rows.length; i++) sums[i % width] = (sums[i % width] ?? 0) + (rows[i] ?? 0);
+  return Float32Array.from(sums, (sum) => (sum * width) / rows.length);
 }

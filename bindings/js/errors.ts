@@ -9,11 +9,17 @@ export interface Failure {
   readonly message: string;
 }
 
-/** The options of a call that the core writes otherwise. */
-const kOptionNames = new Map([
-  ["labels", "relation.labels"],
-  ["max_new_tokens", "maxNewTokens"],
-]);
+/** What the core says of a call's options, in the words they are written in. */
+function inOptionNames(text: string): string {
+  return text
+    .replace(/^labels\b/, "relation.labels")
+    .replace(/^target prefix\b/, "targetPrefix")
+    .replace(/\b[a-z]+(?:_[a-z]+)+\b/g, camelCase);
+}
+
+function camelCase(name: string): string {
+  return name.replace(/_([a-z])/g, (_, letter: string) => letter.toUpperCase());
+}
 
 export class RelataError extends Error implements Failure {
   override readonly name = "RelataError";
@@ -28,10 +34,14 @@ export class RelataError extends Error implements Failure {
   }
 
   /** A failure of the core, whose message leaves the place out. */
-  static at({ code, where: place, message }: Failure): RelataError {
+  static at({ code, where: place, message: sentence }: Failure): RelataError {
     const isCall = code === "input_invalid" || code === "option_invalid";
-    const where = isCall ? place.replace(/^\w+/, (name) => kOptionNames.get(name) ?? name) : place;
-    return new RelataError(code, where, where === "" ? message : `${where}: ${message}`);
+    const [where, message] = isCall
+      ? [inOptionNames(place), inOptionNames(sentence)]
+      : [place, sentence];
+    // It may begin with the option's name.
+    const rest = message.startsWith(`${where} `) ? message.slice(where.length + 1) : message;
+    return new RelataError(code, where, where === "" ? message : `${where}: ${rest}`);
   }
 
   /** Any thrown value as one of ours. */

@@ -1,124 +1,36 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // The one public class. What it does happens in a backend: an engine in this thread or in a worker.
 
-import { Core, compileCore } from "./core.js";
-import { Engine } from "./engine.js";
+import { loadBackend, type Platform } from "./backend.js";
 import { disposedError, RelataError } from "./errors.js";
 import * as check from "./options.js";
-import type { Backend, Forced, TraceSelection } from "./protocol.js";
-import { RemoteEngine } from "./remote.js";
-import { type Folder, fetchFolder, folderOf, invalidSource } from "./source.js";
-import { checkSignal } from "./turn.js";
+import type { Ask, Backend, CallContext, Calls, Forced, Generated } from "./protocol.js";
+import { kSearchNames, searchOf } from "./search-options.js";
+import { fetchFolder } from "./source.js";
 import type {
   AttendOptions,
   AttendResult,
+  EncodeOptions,
+  EncodeResult,
   LoadOptions,
   ModelInfo,
-  Progress,
   RunOptions,
   RunResult,
   ScoreOptions,
   ScoreResult,
+  SearchOptions,
   Source,
   Step,
+  Target,
   Token,
 } from "./types.js";
-import { wasmAddress, wasmBytes } from "./wasm-bytes.js";
-
-/** What differs between browsers and Node. */
-export interface Platform {
-  /** The absolute address of a string or URL. Throws anything where it is none. */
-  resolve(place: string | URL): URL;
-  /** The folder at an address. Error: option_invalid. */
-  folderAt(address: URL): Folder;
-  /** The bytes of relata.wasm at an address. */
-  wasmBytes(address: URL): Promise<ArrayBuffer | Uint8Array>;
-}
+import { wasmBytes } from "./wasm-bytes.js";
 
 const browser: Platform = {
   resolve: (place) => new URL(place, globalThis.document?.baseURI ?? globalThis.location?.href),
   folderAt: fetchFolder,
   wasmBytes,
 };
-
-type Wasm = NonNullable<LoadOptions["wasm"]>;
-
-/** Loads a model as `options` say; `Model.load` of both entries. */
-export async function loadBackend(
-  source: Source,
-  options: unknown,
-  platform: Platform,
-): Promise<Backend> {
-  const given = check.optionsOf(options, ["dtype", "signal", "onProgress", "worker", "wasm"]);
-  const watch = {
-    signal: check.signalOf(given.signal),
-    onProgress: check.functionOf<(progress: Progress) => void>(given.onProgress, "onProgress"),
-  };
-  const dtype = check.dtypeOf(given.dtype);
-  const wasm = wasmOf(given.wasm, platform);
-  const inWorker =
-    check.booleanOf(given.worker, "worker") ?? typeof globalThis.document !== "undefined";
-  const hasWorker = typeof Worker !== "undefined";
-  if (given.worker === true && !hasWorker) {
-    throw new RelataError("option_invalid", "worker", "worker: there is no Worker here");
-  }
-  const address =
-    typeof source === "string" || source instanceof URL
-      ? addressOf(source, "source", platform)
-      : null;
-  const folder = address !== null ? platform.folderAt(address) : folderOf(objectSource(source));
-  checkSignal(watch.signal);
-
-  if (inWorker && hasWorker) {
-    // Not URL objects: they cannot be posted.
-    const request = {
-      source: address?.href ?? source,
-      wasm: wasm instanceof URL ? wasm.href : wasm,
-      dtype,
-    };
-    return RemoteEngine.load(request, watch);
-  }
-  const module = await compileCore(
-    wasm === null || wasm instanceof URL ? await platform.wasmBytes(wasm ?? wasmAddress()) : wasm,
-  );
-  checkSignal(watch.signal);
-  return Engine.load(await Core.instantiate(module), folder, dtype, watch);
-}
-
-/** where: the option the address came by. Error: option_invalid. */
-function addressOf(place: string | URL, where: string, platform: Platform): URL {
-  const invalid = (problem: string, cause?: unknown) =>
-    new RelataError("option_invalid", where, `${where}: ${problem}`, cause);
-  if (place === "") throw invalid("is empty");
-  try {
-    return platform.resolve(place);
-  } catch (error) {
-    throw invalid(`"${place}" is not an address`, error);
-  }
-}
-
-function objectSource(source: unknown): Exclude<Source, string | URL> {
-  if (typeof source === "object" && source !== null) return source as Exclude<Source, string | URL>;
-  throw invalidSource(
-    `expected an address, a folder, files or bytes by name, got ${String(source)}`,
-  );
-}
-
-function wasmOf(value: unknown, platform: Platform): Exclude<Wasm, string> | null {
-  if (value === undefined) return null;
-  if (typeof value === "string" || value instanceof URL) return addressOf(value, "wasm", platform);
-  if (
-    value instanceof ArrayBuffer ||
-    value instanceof Uint8Array ||
-    value instanceof WebAssembly.Module
-  )
-    return value;
-  throw new RelataError(
-    "option_invalid",
-    "wasm",
-    "wasm: expected an address, bytes or a WebAssembly.Module",
-  );
-}
 
 /**
  * A loaded model. Texts go in and come out; calls may overlap and do not disturb each other.
@@ -148,39 +60,145 @@ export class Model {
   }
 
   /**
-   * Generates greedily, one token at a time; the joined `text` of the steps is the whole text. Leaving the loop stops
-   * the work. The generator's return value is what `run` gives. An empty text gives no step.
+   * Generates as the model's own configuration and `options` say, one token at a time; the joined `text` of the steps of an
+   * item is its whole text. Leaving the loop stops the work. The generator's return value is what `run` gives. An empty text
+   * gives no step. Many texts are worked on together, and their steps come mixed.
    */
-  generate(text: string, options: RunOptions = {}): AsyncGenerator<Step, RunResult, undefined> {
-    const given = check.optionsOf(options, ["maxNewTokens", "trace", "relation", "signal"]);
+  generate(text: string, options?: RunOptions): AsyncGenerator<Step, RunResult, undefined>;
+  generate(
+    texts: readonly string[],
+    options?: RunOptions,
+  ): AsyncGenerator<Step, readonly RunResult[], undefined>;
+  generate(
+    text: string | readonly string[],
+    options: RunOptions = {},
+  ): AsyncGenerator<Step, RunResult | readonly RunResult[], undefined> {
+    const given = check.optionsOf(options, [...kSearchNames, "trace", "relation", "signal"]);
+    const isOne = !Array.isArray(text);
+    const texts = isOne ? [check.textOf(text, "text")] : text;
+    const count = isOne ? null : texts.length;
     const args = {
-      text: check.textOf(text, "text"),
-      maxNewTokens: check.maxNewTokensOf(given.maxNewTokens),
+      texts,
+      search: searchOf(given, this.info, count),
       trace: check.traceOf(given.trace, this.info),
-      labels: check.labelsOf(given.relation, this.info),
+      labels: check.labelsOf(given.relation, this.info, count),
     };
-    return this.#usable().call("generate", args, check.signalOf(given.signal));
+    const ask = askOf(given.allowedTokens as SearchOptions["allowedTokens"]);
+    const context = { signal: check.signalOf(given.signal), ask };
+    const backend = this.#usable();
+    return isOne ? onlyResult(backend, args, context) : allResults(backend, args, context);
   }
 
-  /** Generates the whole text. An empty text, or one of white space, gives the empty result with no encoder run. */
-  async run(text: string, options: RunOptions = {}): Promise<RunResult> {
-    return resultOf(this.generate(text, options));
+  /**
+   * Generates the whole text. An empty text, or one of white space, gives the empty result with no encoder run. Many texts
+   * give a result each, in their order; one that fails has its `error` in it and does not concern the others.
+   */
+  run(text: string, options?: RunOptions): Promise<RunResult>;
+  run(texts: readonly string[], options?: RunOptions): Promise<readonly RunResult[]>;
+  async run(
+    text: string | readonly string[],
+    options: RunOptions = {},
+  ): Promise<RunResult | readonly RunResult[]> {
+    // One signature for both, which the overloads do not show.
+    return resultOf(this.generate(text as string, options));
   }
 
-  /** The log probability of a given target, its end token counted. The source must not be empty. */
-  async score(source: string, target: string, options: ScoreOptions = {}): Promise<ScoreResult> {
+  /** The text as it becomes readable. Cancelling the stream stops the work. */
+  stream(text: string, options: RunOptions = {}): ReadableStream<string> {
+    const steps = this.generate(check.textOf(text, "text"), options);
+    return new ReadableStream<string>(
+      {
+        async pull(controller) {
+          for (;;) {
+            const { done, value } = await steps.next();
+            if (done) return controller.close();
+            if (value.text !== "") return controller.enqueue(value.text);
+          }
+        },
+        async cancel(reason) {
+          // What a generator is left with has no meaning here.
+          await steps.return(reason);
+        },
+      },
+      { highWaterMark: 0 },
+    );
+  }
+
+  /**
+   * The log probability of a given target, a text's end token counted. The source must not be empty. Of many pairs each gives
+   * a result, in their order, as in `run`.
+   */
+  score(source: string, target: Target, options?: ScoreOptions): Promise<ScoreResult>;
+  score(
+    sources: readonly string[],
+    targets: readonly Target[],
+    options?: ScoreOptions,
+  ): Promise<readonly ScoreResult[]>;
+  async score(
+    source: string | readonly string[],
+    target: Target | readonly Target[],
+    options: ScoreOptions = {},
+  ): Promise<ScoreResult | readonly ScoreResult[]> {
     const given = check.optionsOf(options, ["relation", "signal"]);
-    const { tokens, score } = await this.#force(source, target, null, given);
-    return { tokens, score };
+    if (!Array.isArray(source)) {
+      const args = {
+        source: check.textOf(source, "source"),
+        target: check.targetOf(target, "target"),
+        trace: null,
+        labels: this.#labelsOf(given),
+      };
+      const { tokens, score } = await this.#force(args, given);
+      return { tokens, score, error: null };
+    }
+    const targets = check.arrayOf(target, "target", check.targetOf);
+    if (targets.length !== source.length) {
+      const problem = `${targets.length} targets for ${source.length} sources`;
+      throw new RelataError("input_invalid", "target", `target: ${problem}`);
+    }
+    const labels = check.labelsOf(given.relation, this.info, source.length);
+    const results: ScoreResult[] = [];
+    for (const [i, one] of targets.entries()) {
+      try {
+        const text = check.textOf(source[i], `source[${i}]`);
+        const args = { source: text, target: one, trace: null, labels: labels[i] ?? null };
+        const { tokens, score } = await this.#force(args, given);
+        results.push({ tokens, score, error: null });
+      } catch (error) {
+        const isOwn = error instanceof RelataError && kOfOne.includes(error.code);
+        if (!isOwn) throw error;
+        results.push({ tokens: [], score: 0, error });
+      }
+    }
+    return results;
   }
 
   /** The attentions of a pass over a given target. The source must not be empty. */
-  async attend(source: string, target: string, options: AttendOptions = {}): Promise<AttendResult> {
+  async attend(source: string, target: Target, options: AttendOptions = {}): Promise<AttendResult> {
     const given = check.optionsOf(options, ["trace", "relation", "signal"]);
     const everything = { kinds: ["encoder_self", "decoder_self", "cross"] };
-    const trace = check.traceOf(given.trace ?? everything, this.info);
-    const forced = await this.#force(source, target, trace, given);
+    const args = {
+      source: check.textOf(source, "source"),
+      target: check.targetOf(target, "target"),
+      trace: check.traceOf(given.trace ?? everything, this.info),
+      labels: this.#labelsOf(given),
+    };
+    const forced = await this.#force(args, given);
     return { source: forced.source, target: forced.input, trace: forced.trace };
+  }
+
+  /** The encoder's last hidden states of a text, which must not be empty: of every token, or pooled. */
+  async encode(text: string, options: EncodeOptions = {}): Promise<EncodeResult> {
+    const known = ["pooling", "maxSourceTokens", "relation", "signal"];
+    const given = check.optionsOf(options, known);
+    const most = given.maxSourceTokens;
+    const args = {
+      text: check.textOf(text, "text"),
+      pooling: check.poolingOf(given.pooling),
+      maxSourceTokens: most === undefined ? 0 : check.integer(most, "maxSourceTokens", 1),
+      labels: this.#labelsOf(given),
+    };
+    const signal = check.signalOf(given.signal);
+    return resultOf(this.#usable().call("encode", args, { signal }));
   }
 
   /** The tokens a source text is read as, special tokens included: n of them for n x n labels. */
@@ -199,25 +217,63 @@ export class Model {
     this.dispose();
   }
 
-  #force(
-    source: string,
-    target: string,
-    trace: TraceSelection | null,
-    given: Readonly<Record<string, unknown>>,
-  ): Promise<Forced> {
-    const args = {
-      source: check.textOf(source, "source"),
-      target: check.textOf(target, "target"),
-      trace,
-      labels: check.labelsOf(given.relation, this.info),
-    };
-    return resultOf(this.#usable().call("force", args, check.signalOf(given.signal)));
+  #force(args: Calls["force"], given: Readonly<Record<string, unknown>>): Promise<Forced> {
+    const signal = check.signalOf(given.signal);
+    return resultOf(this.#usable().call("force", args, { signal }));
+  }
+
+  #labelsOf(given: Readonly<Record<string, unknown>>) {
+    return check.labelsOf(given.relation, this.info, null)[0] ?? null;
   }
 
   #usable(): Backend {
     if (this.#disposed) throw disposedError();
     return this.#backend;
   }
+}
+
+/** The errors that one of many texts may have by itself. */
+const kOfOne: readonly string[] = [
+  ...["input_invalid", "option_invalid", "tokenizer_invalid", "out_of_memory"],
+];
+
+/** Asks a caller's function about each hypothesis, and checks what it says. */
+function askOf(allowedTokens: SearchOptions["allowedTokens"]): Ask | undefined {
+  if (allowedTokens === undefined) return undefined;
+  return (open) =>
+    Promise.all(
+      open.map(async ({ item, tokenIds }) => {
+        const ids = await allowedTokens(tokenIds, item);
+        const isList = typeof ids === "object" && ids !== null && Symbol.iterator in ids;
+        return check.idsOf(isList ? [...ids] : ids, "allowedTokens");
+      }),
+    );
+}
+
+type Steps<Result> = AsyncGenerator<Step, Result, undefined>;
+
+async function* allResults(
+  backend: Backend,
+  args: Calls["generate"],
+  context: CallContext,
+): Steps<readonly RunResult[]> {
+  const results = yield* backend.call("generate", args, context);
+  return results.map((result) => ({ ...result, error: errorOf(result) }));
+}
+
+async function* onlyResult(
+  backend: Backend,
+  args: Calls["generate"],
+  context: CallContext,
+): Steps<RunResult> {
+  const [result] = yield* allResults(backend, args, context);
+  if (result === undefined) throw RelataError.from("a text without a result");
+  if (result.error !== null) throw result.error;
+  return result;
+}
+
+function errorOf({ error }: Generated): RelataError | null {
+  return error && new RelataError(error.code, error.where, error.message);
 }
 
 async function resultOf<Result>(steps: AsyncGenerator<Step, Result, undefined>): Promise<Result> {

@@ -3,8 +3,9 @@
 import { open, readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { loadBackend, type Platform } from "./backend.js";
 import { RelataError, wordsOf } from "./errors.js";
-import { Model as BrowserModel, loadBackend, type Platform } from "./model.js";
+import { Model as BrowserModel } from "./model.js";
 import { type Folder, fetchFolder, rangedFile, unsupportedScheme } from "./source.js";
 import type { LoadOptions, Source } from "./types.js";
 import { wasmBytes } from "./wasm-bytes.js";

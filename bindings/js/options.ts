@@ -2,14 +2,14 @@
 
 import { RelataError } from "./errors.js";
 import type { Labels, TraceSelection } from "./protocol.js";
-import type { AttentionKind, Dtype, ModelInfo } from "./types.js";
+import type { AttentionKind, Dtype, EncodeOptions, ModelInfo } from "./types.js";
 
 const kKinds: readonly AttentionKind[] = ["encoder_self", "decoder_self", "cross"];
 const kMaxInt = 2 ** 31 - 1;
 /** The core's limit of a target's length. */
 export const kMaxNewTokens = 2 ** 20;
 
-function invalid(where: string, message: string): RelataError {
+export function invalid(where: string, message: string): RelataError {
   return new RelataError("option_invalid", where, `${where}: ${message}`);
 }
 
@@ -38,7 +38,7 @@ export function nearest(name: string, known: readonly string[]): string | null {
 
 function hintOf(name: unknown, known: readonly string[]): string {
   const near = typeof name === "string" ? nearest(name, known) : null;
-  return `${near === null ? "expected one" : `the nearest is "${near}"`} of ${known.join(", ")}`;
+  return near === null ? `expected one of ${known.join(", ")}` : `the nearest is "${near}"`;
 }
 
 /** `value` as an options object with known names only; undefined is the empty one. */
@@ -59,17 +59,45 @@ export function optionsOf(
   return value as Record<string, unknown>;
 }
 
-function describe(value: unknown): string {
+export function describe(value: unknown): string {
   if (value === null) return "null";
   if (Array.isArray(value)) return "an array";
   if (typeof value === "string") return JSON.stringify(value);
   return typeof value === "object" || typeof value === "function" ? typeof value : String(value);
 }
 
-function integer(value: unknown, where: string, least: number, most: number): number {
+export function integer(value: unknown, where: string, least: number, most = kMaxInt): number {
   if (typeof value === "number" && Number.isInteger(value) && value >= least && value <= most)
     return value;
-  throw invalid(where, `expected an integer from ${least} to ${most}, got ${describe(value)}`);
+  const range = most === kMaxInt ? `of at least ${least}` : `from ${least} to ${most}`;
+  throw invalid(where, `expected an integer ${range}, got ${describe(value)}`);
+}
+
+/** One of some words. */
+export function wordOf<Word extends string | boolean>(
+  value: unknown,
+  where: string,
+  words: readonly Word[],
+): Word {
+  const found = words.find((word) => word === value);
+  if (found !== undefined) return found;
+  const known = words.map((word) => JSON.stringify(word)).join(", ");
+  throw invalid(where, `expected one of ${known}, got ${describe(value)}`);
+}
+
+export function arrayOf<T>(
+  value: unknown,
+  where: string,
+  itemOf: (item: unknown, where: string) => T,
+): T[] {
+  if (!Array.isArray(value)) throw invalid(where, `expected an array, got ${describe(value)}`);
+  return value.map((item, i) => itemOf(item, `${where}[${i}]`));
+}
+
+/** Token ids; the core holds them against the vocabulary. */
+export function idsOf(value: unknown, where: string): number[] {
+  const list = ArrayBuffer.isView(value) ? Array.from(value as Int32Array) : value;
+  return arrayOf(list, where, (id, place) => integer(id, place, 0));
 }
 
 export function textOf(value: unknown, where: string): string {
@@ -94,16 +122,25 @@ export function signalOf(value: unknown): AbortSignal | undefined {
   throw invalid("signal", `expected an AbortSignal, got ${describe(value)}`);
 }
 
-/** 0, the model's own, where it is not given. */
-export function maxNewTokensOf(value: unknown): number {
-  return value === undefined ? 0 : integer(value, "maxNewTokens", 1, kMaxNewTokens);
-}
-
 /** f32 where it is not given. */
 export function dtypeOf(value: unknown): Dtype {
   if (value === undefined) return "f32";
-  if (value === "f32" || value === "int8") return value;
-  throw invalid("dtype", `expected "f32" or "int8", got ${describe(value)}`);
+  return wordOf(value, "dtype", ["f32", "int8"]);
+}
+
+export function poolingOf(value: unknown): NonNullable<EncodeOptions["pooling"]> {
+  return value === undefined ? "none" : wordOf(value, "pooling", ["none", "mean", "first"]);
+}
+
+/** A text, or ids. */
+export function targetOf(value: unknown, where: string): string | number[] {
+  if (typeof value === "string") return value;
+  if (Array.isArray(value) || ArrayBuffer.isView(value)) return idsOf(value, where);
+  throw new RelataError(
+    "input_invalid",
+    where,
+    `${where}: expected a string or token ids, got ${describe(value)}`,
+  );
 }
 
 export function booleanOf(value: unknown, where: string): boolean | undefined {
@@ -155,23 +192,40 @@ export function traceOf(value: unknown, info: ModelInfo): TraceSelection | null 
   };
 }
 
-/** The labels of a relation option, as integers; their number and range are checked against the source. */
-export function labelsOf(value: unknown, { relation }: ModelInfo): Labels {
-  if (value === undefined) return null;
+/**
+ * The labels of a relation option, as integers: of each of `count` texts, or of the only one (null). Their number and range
+ * are checked against the source.
+ */
+export function labelsOf(
+  value: unknown,
+  { relation }: ModelInfo,
+  count: number | null,
+): readonly Labels[] {
+  if (value === undefined) return Array.from({ length: count ?? 1 }, () => null);
   const { labels } = optionsOf(value, ["labels"], "relation");
+  const where = "relation.labels";
   const { index } = relation.encoder_self;
   if (index !== "labels") {
     const is = index === "none" ? "it has no relation" : `its relation is by ${index}`;
-    throw invalid("relation.labels", `this model takes no labels: ${is}`);
+    throw invalid(where, `this model takes no labels: ${is}`);
   }
+  if (count === null) return [matrixOf(labels, where)];
+  if (!Array.isArray(labels) || labels.length !== count) {
+    throw invalid(where, `expected an array of ${count} matrices, one for each text`);
+  }
+  return labels.map((matrix, i) => matrixOf(matrix, `${where}[${i}]`));
+}
+
+function matrixOf(labels: unknown, where: string): Int32Array {
   if (labels instanceof Int32Array) return labels.slice();
   if (!Array.isArray(labels)) {
-    throw invalid(
-      "relation.labels",
-      `expected an Int32Array or an array of integers, got ${describe(labels)}`,
-    );
+    throw invalid(where, `expected an Int32Array or an array of integers, got ${describe(labels)}`);
   }
-  return Int32Array.from(labels, (label, i) =>
-    integer(label, `relation.labels[${i}]`, -kMaxInt, kMaxInt),
-  );
+  return Int32Array.from(labels, (label, i) => integer(label, `${where}[${i}]`, -kMaxInt, kMaxInt));
+}
+
+export function checkLabels(labels: Labels, sourceLength: number): void {
+  if (labels === null || labels.length === sourceLength ** 2) return;
+  const expected = `${sourceLength} x ${sourceLength} for the ${sourceLength} tokens of this source`;
+  throw invalid("relation.labels", `expected ${expected}, got ${labels.length} labels`);
 }

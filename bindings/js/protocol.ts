@@ -1,16 +1,20 @@
 // What an engine can be asked, and the messages that carry it to a worker and back. A new feature is a new field.
 
 import type { Failure } from "./errors.js";
+import type { SearchRequest } from "./search-options.js";
 import type {
   AttentionKind,
   AttentionTrace,
   Dtype,
+  EncodeOptions,
+  EncodeResult,
   ModelInfo,
   Progress,
   RunResult,
   ScoredToken,
   Source,
   Step,
+  Target,
   Token,
 } from "./types.js";
 
@@ -26,10 +30,40 @@ export type Labels = Int32Array | null;
 
 /** The arguments of each call, checked. */
 export interface Calls {
-  /** maxNewTokens 0 is the model's own. */
-  generate: { text: string; maxNewTokens: number; trace: TraceSelection | null; labels: Labels };
-  force: { source: string; target: string; trace: TraceSelection | null; labels: Labels };
+  generate: {
+    texts: readonly string[];
+    search: SearchRequest;
+    trace: TraceSelection | null;
+    /** Of each text. */
+    labels: readonly Labels[];
+  };
+  force: { source: string; target: Target; trace: TraceSelection | null; labels: Labels };
+  encode: {
+    text: string;
+    pooling: NonNullable<EncodeOptions["pooling"]>;
+    maxSourceTokens: number;
+    labels: Labels;
+  };
   tokenize: { text: string };
+}
+
+/** What a text among many came to, as plain data. */
+export type Generated = Omit<RunResult, "error"> & { readonly error: Failure | null };
+
+/** A hypothesis that waits for its allowed tokens: which text, and its target so far. */
+export interface OpenPrefix {
+  readonly item: number;
+  readonly tokenIds: readonly number[];
+}
+
+/** The allowed tokens of each hypothesis. */
+export type Ask = (open: readonly OpenPrefix[]) => Promise<readonly (readonly number[])[]>;
+
+/** What goes along with a call while it runs. */
+export interface CallContext {
+  readonly signal?: AbortSignal | undefined;
+  /** Of a constrained search. */
+  readonly ask?: Ask | undefined;
 }
 
 /** A pass over a given target. */
@@ -44,8 +78,9 @@ export interface Forced {
 
 /** The result of each call. */
 export interface Results {
-  generate: RunResult;
+  generate: readonly Generated[];
   force: Forced;
+  encode: EncodeResult;
   tokenize: readonly Token[];
 }
 
@@ -57,7 +92,7 @@ export interface Backend {
   call<M extends Method>(
     method: M,
     args: Calls[M],
-    signal?: AbortSignal,
+    context?: CallContext,
   ): AsyncGenerator<Step, Results[M], undefined>;
   dispose(): void;
 }
@@ -74,12 +109,14 @@ export type Request =
       dtype: Dtype;
     }
   | CallRequest
+  | { type: "allow"; id: number; allowed: readonly (readonly number[])[] }
   | { type: "cancel"; id: number };
 
 export type Reply =
   | { type: "progress"; progress: Progress }
   | { type: "loaded"; info: ModelInfo }
   | { type: "step"; id: number; step: Step }
+  | { type: "ask"; id: number; open: readonly OpenPrefix[] }
   | { type: "done"; id: number; result: Results[Method] }
   /** id 0: the load, or the worker as a whole. */
   | { type: "failed"; id: number; failure: Failure };

@@ -2,7 +2,16 @@
 
 import { disposedError, type Failure, RelataError } from "./errors.js";
 import type { Watch } from "./load.js";
-import type { Backend, CallRequest, Calls, Method, Reply, Request, Results } from "./protocol.js";
+import type {
+  Backend,
+  CallContext,
+  CallRequest,
+  Calls,
+  Method,
+  Reply,
+  Request,
+  Results,
+} from "./protocol.js";
 import type { ModelInfo, Step } from "./types.js";
 
 /** Replies in order of arrival for one reader, until an error ends them. */
@@ -70,7 +79,7 @@ export class RemoteEngine implements Backend {
   async *call<M extends Method>(
     method: M,
     args: Calls[M],
-    signal?: AbortSignal,
+    { signal, ask }: CallContext = {},
   ): AsyncGenerator<Step, Results[M], undefined> {
     if (signal?.aborted) throw signal.reason;
     const { id, inbox } = this.#connection.openNext();
@@ -83,6 +92,11 @@ export class RemoteEngine implements Backend {
         const reply = await inbox.next();
         if (reply.type === "step") {
           yield reply.step;
+          continue;
+        }
+        if (reply.type === "ask") {
+          const allowed = (await ask?.(reply.open)) ?? [];
+          this.#connection.send({ type: "allow", id, allowed });
           continue;
         }
         running = false;

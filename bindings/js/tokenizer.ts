@@ -21,15 +21,36 @@ export class TextTokenizer {
       throw new RelataError("tokenizer_invalid", place, `${place} has an empty vocabulary`);
   }
 
-  /** The ids of a text, with the special tokens the tokenizer adds. Error: tokenizer_invalid. */
-  encode(text: string): number[] {
-    const ids = this.#tokenizer.encode(text);
+  /** The ids of a text, by default with the special tokens the tokenizer adds. Error: tokenizer_invalid. */
+  encode(text: string, addSpecialTokens = true): number[] {
+    const ids = this.#tokenizer.encode(text, { addSpecialTokens });
     for (const id of ids) {
       if (id >= 0 && id < this.#vocabSize) continue;
       const problem = `gives ${id} where the model has ids 0 to ${this.#vocabSize - 1}`;
       throw new RelataError("tokenizer_invalid", this.#place, `${this.#place} ${problem}`);
     }
     return ids;
+  }
+
+  /**
+   * At most `most` ids of a source text (0: all), and how many of its own were cut off: the special tokens around it stay. White
+   * space alone gives none. Errors: tokenizer_invalid, option_invalid where there is no room for a token of the text.
+   */
+  encodeSource(text: string, most: number): { ids: number[]; cut: number } {
+    if (text.trim() === "") return { ids: [], cut: 0 };
+    const ids = this.encode(text);
+    const cut = most === 0 ? 0 : Math.max(0, ids.length - most);
+    if (cut === 0) return { ids, cut };
+    const bare = this.encode(text, false);
+    const added = ids.length - bare.length;
+    if (most <= added) {
+      const problem = `leaves no room beside ${added} special tokens`;
+      throw new RelataError("option_invalid", "maxSourceTokens", `maxSourceTokens: ${problem}`);
+    }
+    let first = 0;
+    while (first < added && !bare.every((id, i) => id === ids[first + i])) first++;
+    ids.splice(first + bare.length - cut, cut);
+    return { ids, cut };
   }
 
   token(id: number): Token {

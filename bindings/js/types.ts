@@ -1,6 +1,11 @@
 // The contract of the package, written once: what users call with and what they get back.
 // Shapes are row-major; every array handed out is a copy that stays valid.
 
+import type { RelataError } from "./errors.js";
+import type { SearchOptions } from "./search-types.js";
+
+export type * from "./search-types.js";
+
 /** Which attention of the model: inside the encoder, inside the decoder (causal), or decoder to encoder. */
 export type AttentionKind = "encoder_self" | "decoder_self" | "cross";
 
@@ -43,14 +48,16 @@ export interface TraceRequest {
   heads?: readonly number[];
 }
 
-/** An n x n matrix of relation ids (row = query, column = key), for models whose index is `labels`. */
+/** An n x n matrix of relation ids (row = query, column = key). */
+export type LabelMatrix = Int32Array | readonly number[];
+
+/** For models whose index is `labels`: the matrix of a text, or a list of one for each text. */
 export interface RelationInput {
-  labels: Int32Array | readonly number[];
+  labels: LabelMatrix | readonly LabelMatrix[];
 }
 
-export interface RunOptions {
-  /** Default: the model's generation_config.json, else 64. */
-  maxNewTokens?: number;
+export interface RunOptions extends SearchOptions {
+  /** What to record; of the best sequence. */
   trace?: TraceRequest;
   relation?: RelationInput;
   signal?: AbortSignal;
@@ -68,6 +75,18 @@ export interface ScoreOptions {
   signal?: AbortSignal;
 }
 
+export interface EncodeOptions {
+  /** What becomes of the token axis: kept, averaged over all tokens, or its first token's row. Default: "none". */
+  pooling?: "none" | "mean" | "first";
+  /** As in a search. */
+  maxSourceTokens?: number;
+  relation?: RelationInput;
+  signal?: AbortSignal;
+}
+
+/** A target to score or attend to: a text, to which the end token is added, or ids as they are. */
+export type Target = string | readonly number[];
+
 export interface Token {
   readonly id: number;
   readonly piece: string;
@@ -78,20 +97,35 @@ export interface ScoredToken extends Token {
   readonly logProbability: number;
 }
 
-/** One generated token. `text` is what became readable with it: possibly empty, never half a character. */
+/**
+ * One generated token. `text` is what became readable with it: possibly empty, never half a character. A token comes once it
+ * is certain to be in the result: with beams, when all that may still win agree on it.
+ */
 export interface Step extends ScoredToken {
+  /** Which text, where there are many. */
+  readonly item: number;
   readonly index: number;
   readonly text: string;
 }
 
-/** `eos`: the model ended the text. `length`: maxNewTokens was reached. */
-export type FinishReason = "eos" | "length";
+/**
+ * `eos`: the model ended the text. `length`: maxNewTokens was reached. `stop_token`, `stop_string`, `loop`: see stopTokenIds,
+ * stopStrings, maxRepeats. `failed`: see `RunResult.error`.
+ */
+export type FinishReason = "eos" | "length" | "stop_token" | "stop_string" | "loop" | "failed";
 
 export interface Stats {
   readonly sourceLength: number;
+  /** How many tokens of the source maxSourceTokens cut off. */
+  readonly truncatedTokens: number;
+  /** How many of the result's tokens are the target prefix. */
+  readonly prefixLength: number;
   readonly newTokens: number;
+  /** What the samples were drawn with; null where nothing was drawn. */
+  readonly seed: number | null;
   /** How often the encoder ran for this call; 1, or 0 for an empty source. */
   readonly encoderRuns: number;
+  /** Of texts that are worked on together: each one's even share. */
   readonly encodeMs: number;
   readonly decodeMs: number;
 }
@@ -113,15 +147,28 @@ export interface AttentionTrace {
   readonly relationScores: Float32Array | null;
 }
 
-export interface RunResult {
+/** One target that was found. */
+export interface Sequence {
   readonly text: string;
+  /** The target prefix first. */
   readonly tokens: readonly ScoredToken[];
-  /** Sum of the tokens' log probabilities, the end token counted. */
+  /**
+   * Sum of the new tokens' log probabilities, the end token counted. With beams Hugging Face's sequence score: the sum of
+   * what was searched with, penalties and bans included, divided by the length penalty.
+   */
   readonly score: number;
   readonly finishReason: FinishReason;
+}
+
+/** The best sequence, and what else was found. */
+export interface RunResult extends Sequence {
+  /** All that was found, this one too: of beams best first, of samples in the order they were drawn. */
+  readonly sequences: readonly Sequence[];
   readonly stats: Stats;
-  /** The recorded attentions, in order of kind, layer, head; empty when no trace was asked for. */
+  /** The recorded attentions of the best sequence, in order of kind, layer, head; empty when no trace was asked for. */
   readonly trace: readonly AttentionTrace[];
+  /** Why a text among many has failed, without text and tokens then; else null. A single text's error is thrown. */
+  readonly error: RelataError | null;
 }
 
 export interface AttendResult {
@@ -134,6 +181,18 @@ export interface AttendResult {
 export interface ScoreResult {
   readonly tokens: readonly ScoredToken[];
   readonly score: number;
+  /** Why a pair among many has failed, without tokens then; else null. A single pair's error is thrown. */
+  readonly error: RelataError | null;
+}
+
+/** The encoder's last hidden states. */
+export interface EncodeResult {
+  /** The tokens that were read, special tokens included. */
+  readonly source: readonly Token[];
+  readonly truncatedTokens: number;
+  /** [source.length, dModel], or pooled [dModel]. */
+  readonly shape: readonly number[];
+  readonly values: Float32Array;
 }
 
 /** The relation of one kind of self-attention: an index (pair to id) and an effect (what an id adds). */
@@ -164,6 +223,13 @@ export interface ModelInfo {
   readonly headDim: number;
   readonly numEncoderLayers: number;
   readonly numDecoderLayers: number;
+  /** How the model wants to be searched. */
+  readonly search: {
+    readonly numBeams: number;
+    readonly numReturnSequences: number;
+    readonly doSample: boolean;
+    readonly maxNewTokens: number;
+  };
   readonly relation: Readonly<Record<"encoder_self" | "decoder_self", RelationInfo>>;
   readonly tensors: readonly TensorInfo[];
   /** Bytes of the weights as kept in memory. */

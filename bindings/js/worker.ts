@@ -3,8 +3,9 @@
 import { Core, compileCore } from "./core.js";
 import { Engine } from "./engine.js";
 import { RelataError } from "./errors.js";
-import type { CallRequest, Method, Reply, Request, Results } from "./protocol.js";
+import type { Ask, CallRequest, Method, Reply, Request, Results } from "./protocol.js";
 import { fetchFolder, folderOf } from "./source.js";
+import type { AttentionTrace } from "./types.js";
 import { wasmBytes } from "./wasm-bytes.js";
 
 /** What this file uses of a worker's global scope. */
@@ -14,6 +15,8 @@ interface Scope {
 }
 const scope = globalThis as unknown as Scope;
 const running = new Map<number, AbortController>();
+/** Who waits for allowed tokens. */
+const asking = new Map<number, (allowed: Awaited<ReturnType<Ask>>) => void>();
 let engine: Engine | undefined;
 
 function post(reply: Reply, transfer: Transferable[] = []): void {
@@ -41,11 +44,14 @@ async function load({ source, wasm, dtype }: Extract<Request, { type: "load" }>)
 
 /** The arrays of a result go over without a copy: nobody here keeps them. */
 function buffersOf(result: Results[Method]): Transferable[] {
-  if (!("trace" in result)) return [];
-  const arrays = result.trace.flatMap((head) => [
-    head.weights,
-    head.contentScores,
-    head.relationScores ?? [],
+  const parts = Array.isArray(result) ? result : [result];
+  const arrays = parts.flatMap((part) => [
+    part.values,
+    ...(part.trace ?? []).flatMap((head: AttentionTrace) => [
+      head.weights,
+      head.contentScores,
+      head.relationScores,
+    ]),
   ]);
   return arrays.flatMap((array) =>
     array instanceof Float32Array ? [array.buffer as ArrayBuffer] : [],
@@ -58,7 +64,12 @@ async function call<M extends Method>({ id, method, args }: CallRequest<M>): Pro
   try {
     if (engine === undefined)
       throw new RelataError("internal", "worker", "a call came before the model");
-    const steps = engine.call(method, args, controller.signal);
+    const ask: Ask = (open) =>
+      new Promise((resolve) => {
+        asking.set(id, resolve);
+        post({ type: "ask", id, open });
+      });
+    const steps = engine.call(method, args, { signal: controller.signal, ask });
     for (;;) {
       const { done, value } = await steps.next();
       if (done) {
@@ -72,11 +83,15 @@ async function call<M extends Method>({ id, method, args }: CallRequest<M>): Pro
     if (!controller.signal.aborted) postFailure(id, error);
   } finally {
     running.delete(id);
+    asking.delete(id);
   }
 }
 
 scope.onmessage = ({ data: request }) => {
   if (request.type === "load") load(request).catch((error: unknown) => postFailure(0, error));
   else if (request.type === "call") void call(request);
-  else running.get(request.id)?.abort();
+  else {
+    if (request.type === "cancel") running.get(request.id)?.abort();
+    asking.get(request.id)?.(request.type === "allow" ? request.allowed : []);
+  }
 };

@@ -105,6 +105,7 @@ val describe(const Model& model) {
                  {"weightBytes", number(weight_bytes(model.weights))},
                  {"decoderStartTokenId", config.decoder_start_token_id},
                  {"eosTokenIds", copy(config.eos_token_ids)}, {"numBeams", config.search.num_beams},
+                 {"numReturnSequences", config.search.num_return_sequences},
                  {"doSample", config.search.do_sample}, {"maxNewTokens", config.max_new_tokens}});
 }
 val traces(const AttentionTrace& trace) { return list(trace.heads(), head); }

@@ -188,13 +188,16 @@ test("aborting: before, between two steps, and while one is awaited", async () =
 
 test("an empty text gives the empty result, and no step", async () => {
   for (const text of ["", " \n\t "]) {
+    const nothing = { text: "", tokens: [], score: 0, finishReason: "eos" };
     assert.deepEqual(await model.run(text, { trace: { kinds: ["cross"] } }), {
-      text: "",
-      tokens: [],
-      score: 0,
-      finishReason: "eos",
-      stats: { sourceLength: 0, newTokens: 0, encoderRuns: 0, encodeMs: 0, decodeMs: 0 },
+      ...nothing,
+      sequences: [nothing],
+      stats: {
+        ...{ sourceLength: 0, truncatedTokens: 0, prefixLength: 0, newTokens: 0 },
+        ...{ seed: null, encoderRuns: 0, encodeMs: 0, decodeMs: 0 },
+      },
       trace: [],
+      error: null,
     });
     for await (const step of model.generate(text)) assert.fail(`a step: ${step.text}`);
     assert.deepEqual(await model.tokenize(text), []);
@@ -369,7 +372,7 @@ test("options: unknown names say the nearest, values are checked", async () => {
     [{ max_new_tokens: 3 }, "max_new_tokens", '"maxNewTokens"'],
     [{ maxNewToken: 3 }, "maxNewToken", '"maxNewTokens"'],
     [{ traces: {} }, "traces", '"trace"'],
-    [{ numBeams: 4 }, "numBeams", "unknown option; expected one of maxNewTokens, trace, "],
+    [{ zeal: 4 }, "zeal", "unknown option; expected one of maxNewTokens, minNewTokens, "],
     [{ trace: { kind: ["cross"] } }, "trace.kind", '"kinds"'],
     [{ trace: { kinds: ["encoder"] } }, "trace.kinds[0]", '"encoder_self"'],
     [{ trace: { kinds: [] } }, "trace.kinds", "is empty: expected some of encoder_self, "],
@@ -402,7 +405,7 @@ test("options: unknown names say the nearest, values are checked", async () => {
   }
   assert.equal(await code(model.score("dog", "dog", { maxNewTokens: 3 })), "option_invalid");
   assert.equal(await code(model.run("dog", 3)), "option_invalid");
-  for (const text of [undefined, null, 7, ["dog"]]) {
+  for (const text of [undefined, null, 7, { text: "dog" }]) {
     assert.equal(await code(model.run(text)), "input_invalid");
     assert.equal(await code(model.score("dog", text)), "input_invalid");
   }

@@ -15,6 +15,8 @@ const [{ text, generated_text }] = goldenJson("t5-gated-untied").texts;
 const within = (pathInPackage) =>
   import(pathToFileURL(join(packageFolder, "dist/package", pathInPackage)).href);
 
+const { searchOf } = await within("search-options.js");
+
 /** A core that counts its buffers, of which none may be left. */
 async function countingCore() {
   const { Core, compileCore } = await within("core.js");
@@ -61,21 +63,17 @@ test("thirty rounds in one heap: it does not grow after the second", async () =>
       Engine.load(core, folderOf(files), "f32", { signal: controller.signal, onProgress }),
     );
     const engine = await Engine.load(core, folderOf(files), "f32", {});
-    const args = {
-      text,
-      maxNewTokens: 0,
-      trace: { kinds: ["encoder_self", "decoder_self", "cross"], layers: [], heads: [] },
-      labels: null,
-    };
+    const trace = { kinds: ["encoder_self", "decoder_self", "cross"], layers: [], heads: [] };
+    const args = { texts: [text], search: searchOf({}, engine.info, null), trace, labels: [null] };
     const whole = engine.call("generate", args);
     let next = await whole.next();
     while (!next.done) next = await whole.next();
-    assert.equal(next.value.text, generated_text);
+    assert.equal(next.value[0].text, generated_text);
     const halfway = engine.call("generate", args);
     await halfway.next();
     await halfway.return();
     await engine.call("generate", args).next();
-    await engine.call("force", { ...args, source: text, target: "dog" }).next();
+    await engine.call("force", { source: text, target: "dog", trace, labels: null }).next();
     engine.dispose();
     // A block as large as the weights fits where the model was.
     const blocks = [core.bytes(1 << 20), core.bytes(1 << 20)];
@@ -96,7 +94,10 @@ test("texts of one model, finished, left and failed: the heap does not grow afte
   const { core, heapBytes, alive } = await countingCore();
   const engine = await Engine.load(core, folderOf(files), "f32", {});
   // Room for so many tokens is about a megabyte a text.
-  const args = { text, maxNewTokens: 10_000, trace: null, labels: null };
+  const args = {
+    ...{ texts: [text], trace: null, labels: [null] },
+    search: searchOf({ maxNewTokens: 10_000 }, engine.info, null),
+  };
   const sizes = [];
   for (let i = 0; i < 30; i++) {
     const halfway = engine.call("generate", args);
@@ -104,15 +105,14 @@ test("texts of one model, finished, left and failed: the heap does not grow afte
     await halfway.return();
     const whole = engine.call("generate", args);
     while (!(await whole.next()).done);
-    const labels = new Int32Array(1);
-    assert.equal(
-      (await errorOf(engine.call("generate", { ...args, labels }).next())).code,
-      "option_invalid",
-    );
-    assert.equal(
-      (await errorOf(engine.call("generate", { ...args, maxNewTokens: 2 ** 31 - 1 }).next())).name,
-      "RelataError",
-    );
+    for (const [changed, code] of [
+      [{ labels: [new Int32Array(1)] }, "option_invalid"],
+      [{ search: { ...args.search, core: { max_new_tokens: 2 ** 31 - 1 } } }, "option_invalid"],
+    ]) {
+      const failing = engine.call("generate", { ...args, ...changed });
+      const ended = await failing.next().catch((error) => ({ value: [{ error }] }));
+      assert.equal(ended.value[0].error.code, code);
+    }
     assert.equal(alive(), 0);
     sizes.push(heapBytes());
   }
