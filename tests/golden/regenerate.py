@@ -13,7 +13,7 @@ tokenizer.json) and beside it
                            of encoder_self, decoder_self, cross; unseen cells are 0
     expected.json          the cases' ids: source, decoder input, forty greedy ids (the end token does not stop them) with
                            the smallest gap between best and second logit; texts with their ids where there is a tokenizer
-Folders named t5-* were saved by Hugging Face and are judged by it in float32; the others follow the schema of
+Folders of t5_folders.py were saved by Hugging Face and are judged by it in float32; the others follow the schema of
 `model_type: "relata"` and are judged by reference.py in float64.
 """
 
@@ -39,10 +39,10 @@ RECORD = {
 }
 
 
-def make_model_folder(module, name, folder, tokenizer):
+def make_model_folder(module, name, folder, make_texts):
     folder.mkdir()
     try:
-        module.make(name, folder, lambda at, greedy: tiny_tokenizers.make_texts(tokenizer(), at, greedy), RECORD)
+        module.make(name, folder, make_texts, RECORD)
     except BaseException:
         shutil.rmtree(folder)
         raise
@@ -51,9 +51,11 @@ def make_model_folder(module, name, folder, tokenizer):
 def main():
     makers = {"tables": lambda folder: tables.make(folder, RECORD)}
     for name in t5_folders.FOLDERS:
-        makers[name] = lambda at, name=name: make_model_folder(t5_folders, name, at, tiny_tokenizers.unigram)
+        makers[name] = lambda at, name=name: make_model_folder(t5_folders, name, at, tiny_tokenizers.make_named)
     for name in relata_folders.FOLDERS:
-        makers[name] = lambda at, name=name: make_model_folder(relata_folders, name, at, tiny_tokenizers.bpe)
+        makers[name] = lambda at, name=name: make_model_folder(
+            relata_folders, name, at, lambda folder, greedy: tiny_tokenizers.make_texts(tiny_tokenizers.bpe(), folder, greedy)
+        )
 
     parser = argparse.ArgumentParser(description="Makes the golden files.")
     parser.add_argument("names", nargs="*", choices=[[], *makers], help="only these")

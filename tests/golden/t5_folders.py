@@ -1,17 +1,21 @@
-"""Tiny T5 models saved by Hugging Face itself, with what its eager attention says about them in float32."""
+"""Tiny models of the T5 family saved by Hugging Face itself, with what its eager attention says about them in float32."""
 
 import pathlib
 
 import torch
 import transformers
 from golden_file import GREEDY_STEPS, Case, fair, gap, random_ids, random_tensor, write_expected
-from transformers import DynamicCache, EncoderDecoderCache, T5Config, T5ForConditionalGeneration
+from transformers import DynamicCache, EncoderDecoderCache
 
 SIZES = {"vocab_size": 40, "d_model": 16, "d_kv": 4, "num_heads": 3, "d_ff": 24}
 
 # source length -> length of the decoder's input; attentions are kept of one.
 LENGTHS = {1: 5, 7: 12, 60: 40, 150: 140}
+SHORT = {1: 3, 7: 9, 40: 24}
+WIDE = {1: 2, 7: 6, 40: 14}  # for large vocabularies
 TRACED = 7
+
+GATED = {"feed_forward_proj": "gated-gelu", "num_layers": 2, "num_decoder_layers": 2}
 
 FOLDERS = {
     # T5 1.0: buckets and maximal distance at their defaults.
@@ -54,14 +58,73 @@ FOLDERS = {
         "says_tied": True,
         "dtype": torch.bfloat16,
     },
+    # One folder per published family, with what its own config.json says; T5 1.0 is t5-relu-tied.
+    "flan-t5": {"config": GATED | {"decoder_start_token_id": 0}, "untied": True, "lengths": SHORT},
+    # Never scaled, though its config says tied.
+    "mt5": {
+        "class": "MT5",
+        "config": GATED | {"decoder_start_token_id": 0},
+        "untied": True,
+        "lengths": SHORT,
+        "dtype": torch.bfloat16,
+    },
+    # Bytes and three special tokens, and the sentinels of its vocabulary; three times as many encoder layers.
+    "byt5": {
+        "config": GATED | {"vocab_size": 384, "num_layers": 3, "num_decoder_layers": 1, "decoder_start_token_id": 0},
+        "untied": True,
+        "tokenizer": "byte",
+        "lengths": WIDE,
+        "dtype": torch.float16,
+    },
+    # A bias table in every layer; always scaled, though it is not tied.
+    "umt5": {
+        "class": "UMT5",
+        "config": GATED | {"num_layers": 3, "decoder_start_token_id": 0, "relative_attention_num_buckets": 16},
+        "untied": True,
+        "lengths": SHORT,
+        "dtype": torch.float16,
+    },
+    # The language is the first token of the source; the decoder starts with another token than the pad.
+    "madlad-400": {
+        "config": GATED | {"decoder_start_token_id": 0, "pad_token_id": 1, "eos_token_id": 2},
+        "untied": True,
+        "tokenizer": "tagged",
+        "lengths": SHORT,
+        "dtype": torch.float16,
+    },
+    # T5 1.0 over a byte-level vocabulary with its own special tokens.
+    "codet5": {
+        "config": {
+            "vocab_size": 288,
+            "num_layers": 2,
+            "num_decoder_layers": 2,
+            "feed_forward_proj": "relu",
+            "decoder_start_token_id": 0,
+            "pad_token_id": 0,
+            "bos_token_id": 1,
+            "eos_token_id": 2,
+        },
+        "tokenizer": "byte_level",
+        "lengths": WIDE,
+        "dtype": torch.bfloat16,
+    },
 }
 
 
+def model_class(spec):
+    return getattr(transformers, spec.get("class", "T5") + "ForConditionalGeneration")
+
+
 def make_model(spec, seed):
-    config = T5Config(**SIZES, **spec["config"], tie_word_embeddings=not spec.get("untied", False))
-    config.tie_word_embeddings = not spec.get("untied", False)
+    untied = spec.get("untied", False)
+    config_class = getattr(transformers, spec.get("class", "T5") + "Config")
+    config = config_class(**SIZES | spec["config"], tie_word_embeddings=not untied)
+    if "class" not in spec:  # the others keep their own flag, which is always true
+        config.tie_word_embeddings = not untied
     config._attn_implementation = "eager"
-    model = T5ForConditionalGeneration(config).eval()
+    model = model_class(spec)(config).eval()
+    if untied and model.lm_head.weight is model.shared.weight:
+        model.lm_head.weight = torch.nn.Parameter(model.shared.weight.detach().clone())
     # Both stacks read one embedding, whether or not the output matrix is another.
     model.encoder.embed_tokens.weight = model.decoder.embed_tokens.weight = model.shared.weight
     model.generation_config.eos_token_id = None  # generate() would take it where it is given None
@@ -137,8 +200,10 @@ def evaluate(model, case):
             ("encoder_self", model.encoder, len(case.source_ids)),
             ("decoder_self", model.decoder, len(case.decoder_input_ids)),
         ):
-            bias = stack.block[0].layer[0].SelfAttention.compute_bias(length, length)[0]
-            for layer in range(len(stack.block)):
+            for layer, block in enumerate(stack.block):
+                attention = block.layer[0].SelfAttention
+                if attention.has_relative_attention_bias:
+                    bias = attention.compute_bias(length, length)[0]
                 case.tensors[f"{kind}.{layer}.relation_scores"] = bias.tril() if kind == "decoder_self" else bias
     case.greedy_ids, case.greedy_gap = greedy(model, case.source_ids, config.decoder_start_token_id)
 
@@ -147,7 +212,7 @@ def make_cases(model, spec, seed):
     config = model.config
     generator = torch.Generator().manual_seed(seed)
     cases = []
-    for source_length, target_length in LENGTHS.items():
+    for source_length, target_length in spec.get("lengths", LENGTHS).items():
         source = random_ids(generator, source_length - 1, 4, config.vocab_size) + [config.eos_token_id]
         target = random_ids(generator, target_length - 1, 4, config.vocab_size)
         cases.append(Case(f"source_{source_length}", source, [config.decoder_start_token_id] + target))
@@ -161,9 +226,10 @@ def make_cases(model, spec, seed):
 
 
 @torch.no_grad()
-def check_saved(folder, case):
+def check_saved(spec, folder, case):
     """What was judged is what a user of the folder gets from Hugging Face in float32."""
-    model = T5ForConditionalGeneration.from_pretrained(folder, dtype=torch.float32, attn_implementation="eager").eval()
+    loaded = model_class(spec).from_pretrained(folder, dtype=torch.float32, attn_implementation="eager")
+    model = loaded.eval()
     output = model(
         input_ids=torch.tensor([case.source_ids]), decoder_input_ids=torch.tensor([case.decoder_input_ids])
     )
@@ -175,18 +241,18 @@ def make(name, folder: pathlib.Path, make_texts, record):
     for seed in range(1, 1000):
         model = make_model(spec, seed)
         cases = make_cases(model, spec, seed)
-        if fair(cases, model.config.eos_token_id if spec.get("tokenizer") else None):
+        if fair(cases, model.config.eos_token_id if spec.get("tokenizer") is True else None):
             break
     else:
         raise RuntimeError(f"no fair seed for {name}")
     texts = None
     if spec.get("tokenizer"):
         start = model.config.decoder_start_token_id
-        texts = make_texts(folder, lambda ids: greedy(model, ids, start))
+        texts = make_texts(spec["tokenizer"], folder, lambda ids: greedy(model, ids, start))
     if spec.get("says_tied"):
         model.config.tie_word_embeddings = True
     model.generation_config = transformers.GenerationConfig.from_model_config(model.config)
     model.generation_config.max_new_tokens = GREEDY_STEPS
     model.to(spec.get("dtype", torch.float32)).save_pretrained(folder)
-    check_saved(folder, cases[1])
+    check_saved(spec, folder, cases[1])
     write_expected(folder, cases, texts, record | {"seed": seed})

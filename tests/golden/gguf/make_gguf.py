@@ -95,7 +95,7 @@ def encode(values, kind, random):
     return gguf.quants.quantize(values, kind)
 
 
-def make_model(name, spec, random):
+def empty_model(spec):
     torch.manual_seed(7)
     config = spec["config"](
         vocab_size=40, d_model=spec["d_model"], d_kv=4, num_heads=8, d_ff=spec["d_ff"], num_layers=2,
@@ -105,6 +105,12 @@ def make_model(name, spec, random):
     model = spec["model"](config).eval()
     if spec["untied"]:  # whatever the class made of the flag
         model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
+    return model
+
+
+def make_model(name, spec, random):
+    model = empty_model(spec)
+    config = model.config
     writer = gguf.GGUFWriter(HERE / f"{name}.gguf", "t5")
     writer.add_embedding_length(config.d_model)
     writer.add_feed_forward_length(config.d_ff)
@@ -177,4 +183,5 @@ def main():
     (HERE / "versions.json").write_text(json.dumps(versions, indent=2) + "\n")
 
 
-main()
+if __name__ == "__main__":
+    main()
