@@ -1,5 +1,5 @@
-// The toolchain box: a Debian root folder with a recent Emscripten, CMake, compilers and headers, for systems whose own
-// are missing or too old. It is made once by mmdebstrap, kept in the cache folder, and entered through bubblewrap.
+// Boxes: Debian root folders, each made once by mmdebstrap, kept in the cache folder, and entered through bubblewrap.
+// The toolchain box holds a recent Emscripten, CMake, compilers and headers, for systems whose own are missing or too old.
 
 import { createHash } from "node:crypto";
 import { existsSync, mkdirSync, readFileSync, renameSync, rmSync } from "node:fs";
@@ -18,28 +18,41 @@ import {
 } from "./process.mjs";
 
 const kSuite = "forky";
-const kPackages = [
-  "emscripten",
-  "cmake",
-  "ninja-build",
-  "g++",
-  "clang-format",
-  "libxsimd-dev",
-  "doctest-dev",
-  "nlohmann-json3-dev",
-];
+/** What each box holds, and what to do where it cannot be made. */
+const kBoxes = {
+  toolchain: {
+    packages: [
+      "emscripten",
+      "cmake",
+      "ninja-build",
+      "g++",
+      "clang-format",
+      "libxsimd-dev",
+      "doctest-dev",
+      "nlohmann-json3-dev",
+    ],
+    size: "2.5 GB",
+    instead: ", or put Emscripten 4.0 or newer on PATH",
+  },
+  // Writes the benchmark's ONNX files. Without OpenBLAS, numpy's products are many times slower.
+  onnx: {
+    packages: ["python3-onnx", "python3-onnxruntime", "libopenblas0-pthread"],
+    size: "1 GB",
+    instead: "",
+  },
+};
 
-/** The box's folder; another list of packages is another box. */
-export function boxFolder() {
+/** A box's folder; another list of packages is another box. */
+export function boxFolder(box = "toolchain") {
   const hash = createHash("sha256")
-    .update([kSuite, ...kPackages].join(" "))
+    .update([kSuite, ...kBoxes[box].packages].join(" "))
     .digest("hex")
     .slice(0, 12);
-  return join(cacheFolder(), `toolchain-${hash}`);
+  return join(cacheFolder(), `${box}-${hash}`);
 }
 
-/** The command that runs `argv` inside the box, with the repository and the cache folder in place and all else read-only. */
-export function inBox(argv, { env = {}, cwd = root } = {}) {
+/** The command that runs `argv` inside a box, with the repository and the cache folder in place and all else read-only. */
+export function inBox(argv, { env = {}, cwd = root, box = "toolchain" } = {}) {
   const cache = cacheFolder();
   // Emscripten compiles system libraries on first use; outside the box they survive it and need no write access to it.
   const variables = {
@@ -52,13 +65,13 @@ export function inBox(argv, { env = {}, cwd = root } = {}) {
   const jobs = process.env.CMAKE_BUILD_PARALLEL_LEVEL;
   if (jobs) variables.CMAKE_BUILD_PARALLEL_LEVEL = jobs;
   mkdirSync(variables.EM_CACHE, { recursive: true });
-  const box = boxFolder();
+  const folder = boxFolder(box);
   return [
     // The root is an empty memory file system, so that folders can be mounted wherever the repository and the cache lie.
     ...["bwrap", "--tmpfs", "/", "--dev", "/dev", "--proc", "/proc", "--dir", "/tmp"],
-    ...["usr", "etc"].flatMap((name) => ["--ro-bind", join(box, name), `/${name}`]),
+    ...["usr", "etc"].flatMap((name) => ["--ro-bind", join(folder, name), `/${name}`]),
     ...["bin", "lib", "lib64", "sbin"].flatMap((name) => ["--symlink", `usr/${name}`, `/${name}`]),
-    ...[...new Set([cache, root, cwd])].flatMap((folder) => ["--bind", folder, folder]),
+    ...[...new Set([cache, root, cwd])].flatMap((path) => ["--bind", path, path]),
     ...["--chdir", cwd, "--die-with-parent", "--clearenv"],
     ...Object.entries(variables).flatMap(([name, value]) => ["--setenv", name, value]),
     "--",
@@ -96,36 +109,38 @@ function networkOptions() {
   return lines.map((line) => `--aptopt=${line}`);
 }
 
-async function requirePrograms(programs) {
+async function requirePrograms(programs, box) {
   const missing = programs.filter((program) => !which(program));
   if (missing.length === 0) return;
   const packages = missing.map((program) => (program === "bwrap" ? "bubblewrap" : program));
   if (await aptInstall([...packages, "debian-archive-keyring"])) return;
   throw new SetupError(
-    `the toolchain box needs ${missing.join(" and ")}: as root, run \`apt-get install ${packages.join(" ")}\`, ` +
-      "or put Emscripten 4.0 or newer on PATH",
+    `the ${box} box needs ${missing.join(" and ")}: as root, run \`apt-get install ${packages.join(" ")}\`` +
+      kBoxes[box].instead,
   );
 }
 
-async function makeBox(folder) {
-  await requirePrograms(["mmdebstrap", "bwrap", "tar"]);
+async function makeBox(box) {
+  const folder = boxFolder(box);
+  const { packages, size, instead } = kBoxes[box];
+  await requirePrograms(["mmdebstrap", "bwrap", "tar"], box);
   const mirror = debianMirror();
   if (mirror === undefined) {
     throw new SetupError(
-      "apt names no Debian mirror here: set RELATA_MIRROR to the address of one, or put Emscripten 4.0 or newer on PATH",
+      `apt names no Debian mirror here: set RELATA_MIRROR to the address of one${instead}`,
     );
   }
   const isRoot = process.getuid?.() === 0;
   if (!isRoot && !which("newuidmap")) {
     throw new SetupError(
-      "making the toolchain box without root needs newuidmap: as root, run `apt-get install uidmap`",
+      `making the ${box} box without root needs newuidmap: as root, run \`apt-get install uidmap\``,
     );
   }
   // An interrupted attempt leaves only these two, and the next one starts by removing them.
   const [archive, partial] = [`${folder}.tar`, `${folder}.partial`];
   rmSync(archive, { force: true });
   rmSync(partial, { recursive: true, force: true });
-  say(`making the toolchain box (Debian ${kSuite}, once, one to three minutes) in ${folder}`);
+  say(`making the ${box} box (Debian ${kSuite}, once, one to three minutes) in ${folder}`);
   const made = await run([
     ...["mmdebstrap", "--variant=minbase", `--mode=${isRoot ? "root" : "unshare"}`, "--format=tar"],
     ...[
@@ -134,12 +149,12 @@ async function makeBox(folder) {
       ...networkOptions(),
     ],
     ...["--dpkgopt=path-exclude=/usr/share/doc/*", "--dpkgopt=path-exclude=/usr/share/man/*"],
-    ...[`--include=${kPackages.join(",")}`, kSuite, archive, `deb ${mirror} ${kSuite} main`],
+    ...[`--include=${packages.join(",")}`, kSuite, archive, `deb ${mirror} ${kSuite} main`],
   ]);
   if (made !== 0) {
     throw new SetupError(
-      `mmdebstrap could not make the toolchain box (its messages are above). It needs ${mirror} and root or user ` +
-        "namespaces; or put Emscripten 4.0 or newer on PATH",
+      `mmdebstrap could not make the ${box} box (its messages are above). It needs ${mirror} and root or user ` +
+        `namespaces${instead}`,
     );
   }
   mkdirSync(partial);
@@ -157,7 +172,7 @@ async function makeBox(folder) {
     ])) !== 0
   ) {
     throw new SetupError(
-      `tar could not unpack ${archive}: is the disk full? The box takes about 2.5 GB`,
+      `tar could not unpack ${archive}: is the disk full? The box takes about ${size}`,
     );
   }
   rmSync(archive);
@@ -165,15 +180,17 @@ async function makeBox(folder) {
 }
 
 /** Makes the box unless it is there. A second process waits for the first one. */
-export async function ensureBox() {
-  const folder = boxFolder();
+export async function ensureBox(box = "toolchain") {
+  const folder = boxFolder(box);
   if (existsSync(folder)) {
-    await requirePrograms(["bwrap"]);
+    await requirePrograms(["bwrap"], box);
     return folder;
   }
   if (process.platform !== "linux") {
     throw new SetupError(
-      "no Emscripten 4.0 or newer was found on PATH, and the toolchain box needs Linux: install emsdk and activate it",
+      box === "toolchain"
+        ? "no Emscripten 4.0 or newer was found on PATH, and the toolchain box needs Linux: install emsdk and activate it"
+        : `the ${box} box needs Linux`,
     );
   }
   const lock = process.env.RELATA_BOX_LOCK === folder;
@@ -181,14 +198,14 @@ export async function ensureBox() {
     // The kernel drops the lock with the process, however it ends.
     const env = { ...process.env, RELATA_BOX_LOCK: folder };
     const status = await run(
-      ["flock", `${folder}.lock`, process.execPath, join(root, "tools/box.mjs")],
+      ["flock", `${folder}.lock`, process.execPath, join(root, "tools/box.mjs"), box],
       { env },
     );
-    if (status !== 0) throw new SetupError("the toolchain box could not be made");
+    if (status !== 0) throw new SetupError(`the ${box} box could not be made`);
     return folder;
   }
-  await makeBox(folder);
+  await makeBox(box);
   return folder;
 }
 
-if (isMain(import.meta.url)) await main(async () => void (await ensureBox()));
+if (isMain(import.meta.url)) await main(async ([box]) => void (await ensureBox(box)));

@@ -1,0 +1,32 @@
+// Relata, through its public API: the package is imported from `places.package`.
+
+import { textOf } from "./text.mjs";
+
+/** An engine: `generate(ids, count)` encodes the source and gives `count` tokens, with the milliseconds of each part. */
+export async function load(places, { dtype }) {
+  const { Model } = await import(places.package);
+  const model = await Model.load(places.model, { dtype });
+  return {
+    async generate(ids, count) {
+      const started = performance.now();
+      const steps = model.generate(textOf(ids), { maxNewTokens: count });
+      let first = 0;
+      for (;;) {
+        const { done, value } = await steps.next();
+        if (done) {
+          const { tokens, stats } = value;
+          if (tokens.length !== count || stats.sourceLength !== ids.length)
+            throw new Error(`${stats.sourceLength} tokens read and ${tokens.length} written`);
+          const decoded = performance.now() - first;
+          return {
+            encodeMs: stats.encodeMs,
+            firstMs: first - started,
+            stepMs: decoded / (count - 1),
+            tokens: tokens.map(({ id }) => id),
+          };
+        }
+        if (value.index === 0) first = performance.now();
+      }
+    },
+  };
+}
