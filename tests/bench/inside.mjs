@@ -12,14 +12,13 @@ export async function open({ engine, places, options }, peak) {
   const loaded = await load(places, options);
   const start = { idleMb, loadedMs: performance.now(), loadedMb: peak() };
   if (loaded.generate) {
-    const { firstMs } = await loaded.generate(sourceIds(32), 2);
+    const { firstMs } = await loaded.generate(sourceIds(32), { count: 2 });
     start.firstTokenMs = start.loadedMs + firstMs;
     start.firstTokenMb = peak();
   }
-  const commands = {
-    generate: ({ source, count }) => loaded.generate(sourceIds(source), count),
-    measure: () => loaded.measure(),
-    peak: () => peak(),
+  return {
+    start,
+    answer: ({ command, source = 0, ...rest }) =>
+      command === "peak" ? peak() : loaded[command](sourceIds(source), rest),
   };
-  return { start, answer: ({ command, ...args }) => commands[command](args) };
 }

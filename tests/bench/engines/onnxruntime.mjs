@@ -29,7 +29,7 @@ export async function load(places, { dtype, native }) {
     new ort.Tensor("int64", BigInt64Array.from(values, BigInt), [1, values.length]);
 
   return {
-    async generate(ids, count) {
+    async generate(ids, { count }) {
       const started = performance.now();
       const mask = ints(ids.map(() => 1));
       const encoded = await encoder.run({ input_ids: ints(ids), attention_mask: mask });

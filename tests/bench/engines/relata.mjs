@@ -2,12 +2,12 @@
 
 import { textOf } from "./text.mjs";
 
-/** An engine: `generate(ids, count)` encodes the source and gives `count` tokens, with the milliseconds of each part. */
+/** An engine: `generate(ids, { count })` encodes the source and gives `count` tokens, with the milliseconds of each part. */
 export async function load(places, { dtype }) {
   const { Model } = await import(places.package);
   const model = await Model.load(places.model, { dtype });
   return {
-    async generate(ids, count) {
+    async generate(ids, { count }) {
       const started = performance.now();
       const steps = model.generate(textOf(ids), { maxNewTokens: count });
       let first = 0;
@@ -27,6 +27,29 @@ export async function load(places, { dtype }) {
         }
         if (value.index === 0) first = performance.now();
       }
+    },
+
+    /** The milliseconds of each of `count` steps after the first. */
+    async steps(ids, { count }) {
+      const times = [];
+      for await (const _ of model.generate(textOf(ids), { maxNewTokens: count + 1 }))
+        times.push(performance.now());
+      return times.slice(1).map((time, i) => time - times[i]);
+    },
+
+    /** Many texts of one length, or beams, at once: the milliseconds that the encoder and the decoder take. */
+    async together(ids, { texts, numBeams, count }) {
+      const sources = Array.from({ length: texts }, (_, i) =>
+        textOf(ids.map((id) => 3 + ((id + i) % 32125))),
+      );
+      const results = await model.run(sources, { maxNewTokens: count, numBeams });
+      const sum = (part) => results.reduce((total, { stats }) => total + part(stats), 0);
+      if (sum(({ newTokens }) => newTokens) !== texts * count)
+        throw new Error("a text ended early");
+      return {
+        encodeMs: sum(({ encodeMs }) => encodeMs),
+        decodeMs: sum(({ decodeMs }) => decodeMs),
+      };
     },
   };
 }

@@ -23,7 +23,7 @@ export async function load(places, { dtype }) {
   }
 
   return {
-    async generate(ids, count) {
+    async generate(ids, { count }) {
       const tensor = (values) =>
         new Tensor("int64", BigInt64Array.from(values, BigInt), [1, values.length]);
       const streamer = new Clock();
