@@ -7,7 +7,7 @@ import { isMain, main } from "../../tools/process.mjs";
 const kEncodeMacs = 6 * 4 * 512 * 512 + 6 * 2 * 512 * 2048;
 const kPairMacs = 6 * 2 * 512;
 const kStepMacs = 6 * (6 * 512 * 512 + 2 * 512 * 2048) + 512 * 32128;
-/** Numbers in the cross keys and values per source token, in f32. */
+/** Numbers in the cross keys and values per source token, in f32; each is a product of 512. */
 const kCrossNumbers = 6 * 2 * 512;
 
 export function median(values) {
@@ -36,9 +36,11 @@ function bounds(limits, dtype, source) {
   const many = dtype === "f32" ? float : best("dot_rows", "relaxed_dot_rows");
   const one = dtype === "f32" ? float : best("dot_row");
   const bytes = kStepMacs * (dtype === "f32" ? 4 : 1) + kCrossNumbers * 4 * source;
+  const step = Math.max(bytes / limits.read / 1e6, kStepMacs / one / 1e6);
   return {
     encode: (kEncodeMacs * source) / many / 1e6 + (kPairMacs * source ** 2) / float / 1e6,
-    step: Math.max(bytes / limits.read / 1e6, kStepMacs / one / 1e6),
+    first: (kCrossNumbers * 512 * source) / many / 1e6 + step,
+    step,
   };
 }
 
@@ -70,9 +72,16 @@ function group(records, host, dtype) {
       bound: bounds(limits, dtype, source).encode,
     })),
     {
-      // The encoder's time included, for transformers.js does not tell it.
+      // With the cross keys and values.
+      head: `first step ${longest}`,
+      value: (engine) =>
+        times(engine, longest, ({ encodeMs, firstMs }) => encodeMs && firstMs - encodeMs),
+      bound: bounds(limits, dtype, longest).first,
+    },
+    {
+      // Both together, for transformers.js does not tell them apart.
       head: `first token ${longest}`,
-      value: (engine) => times(engine, longest, (line) => line.firstMs),
+      value: (engine) => times(engine, longest, ({ firstMs }) => firstMs),
     },
     ...sources.map((source) => ({
       head: `token at ${source}`,
@@ -97,7 +106,7 @@ function group(records, host, dtype) {
 }
 
 function groupReport(records, host, dtype) {
-  const { engines, limits, columns, here } = group(records, host, dtype);
+  const { engines, sources, limits, columns, here } = group(records, host, dtype);
   const cell = (column, engine) => {
     const [value, ours] = [column.value(engine), column.value("relata")];
     if (engine === "relata" || value === null || ours === null) return short(value);
@@ -111,11 +120,22 @@ function groupReport(records, host, dtype) {
   );
   const others = here.find(({ type }) => type === "others");
   const busy = others ? `; others used ${others.cores.toFixed(1)} cores` : "";
+  const written = engines.map((engine) =>
+    JSON.stringify(
+      sources.map(
+        (source) =>
+          here.find(
+            (line) => line.type === "generate" && line.engine === engine && line.source === source,
+          )?.tokens,
+      ),
+    ),
+  );
+  const same = new Set(written).size === 1 ? "All wrote the same tokens." : "";
   const turns = here.filter(({ type }) => type === "limits").length;
   return [
     `\n${host}, ${dtype} (ms, medians of ${turns} turns; in brackets how many times Relata's):\n`,
     table(["", ...columns.map(({ head }) => head)], rows),
-    `\nLimits here: ${said.join(", ")}${busy}.`,
+    `\nLimits here: ${said.join(", ")}${busy}. ${same}`,
   ].join("\n");
 }
 
@@ -140,7 +160,8 @@ export function report(records) {
   const groups = [];
   for (const { host } of hosts) {
     for (const dtype of ["int8", "f32"]) {
-      if (records.some((line) => line.host === host && line.dtype === dtype))
+      const has = { host, dtype, type: "generate" };
+      if (records.some((line) => Object.keys(has).every((key) => line[key] === has[key])))
         groups.push([records, host, dtype]);
     }
   }

@@ -2,14 +2,18 @@
 
 import { textOf } from "./text.mjs";
 
-/** An engine: `generate(ids, { count })` encodes the source and gives `count` tokens, with the milliseconds of each part. */
+/**
+ * An engine: `generate(ids, { count })` encodes the source and gives `count` tokens, with the milliseconds of the encoder,
+ * until the first token (the encoder's included), and of each token after it.
+ */
 export async function load(places, { dtype }) {
   const { Model } = await import(places.package);
   const model = await Model.load(places.model, { dtype });
   return {
     async generate(ids, { count }) {
+      const text = textOf(ids);
       const started = performance.now();
-      const steps = model.generate(textOf(ids), { maxNewTokens: count });
+      const steps = model.generate(text, { maxNewTokens: count });
       let first = 0;
       for (;;) {
         const { done, value } = await steps.next();
@@ -17,11 +21,14 @@ export async function load(places, { dtype }) {
           const { tokens, stats } = value;
           if (tokens.length !== count || stats.sourceLength !== ids.length)
             throw new Error(`${stats.sourceLength} tokens read and ${tokens.length} written`);
-          const decoded = performance.now() - first;
+          const stepMs = (performance.now() - first) / (count - 1);
+          // Again and alone: what the statistics call encoding projects the cross keys and values too.
+          const asked = performance.now();
+          await model.encode(text);
           return {
-            encodeMs: stats.encodeMs,
+            encodeMs: performance.now() - asked,
             firstMs: first - started,
-            stepMs: decoded / (count - 1),
+            stepMs,
             tokens: tokens.map(({ id }) => id),
           };
         }
