@@ -30,10 +30,14 @@ struct Given {
   }
   template <class T>
   static void read(const val& value, T& field) {
-    if constexpr (std::is_enum_v<T>) field = static_cast<T>(value.as<int>());
-    else field = value.as<T>();
+    if constexpr (std::is_enum_v<T>)
+      field = static_cast<T>(value.as<int>());
+    else
+      field = value.as<T>();
   }
-  static void read(const val& value, std::vector<int>& field) { field = vecFromJSArray<int>(value); }
+  static void read(const val& value, std::vector<int>& field) {
+    field = vecFromJSArray<int>(value);
+  }
   static void read(const val& value, std::vector<std::vector<int>>& field) {
     field.clear();
     for (const val& row : vecFromJSArray<val>(value)) field.push_back(vecFromJSArray<int>(row));

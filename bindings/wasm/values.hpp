@@ -1,6 +1,7 @@
-// Conversions between the core and JavaScript, for the tables of this folder; only here Emscripten's
-// headers come in. What can fail gives its value or { code, where, message }. Bytes and ids come in
-// through buffers of this heap, whose views die when it grows; arrays go out as copies.
+// Conversions between the core and JavaScript, for the tables of this folder; only here
+// Emscripten's headers come in. What can fail gives its value or { code, where, message }. Bytes
+// and ids come in through buffers of this heap, whose views die when it grows; arrays go out as
+// copies.
 #pragma once
 
 #include <emscripten/bind.h>

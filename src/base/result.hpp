@@ -2,9 +2,16 @@
 // aborts.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <utility>
-#include <variant>
+
+// A class whose only member is a pointer travels as that pointer, destructor or not.
+#ifdef __clang__
+#define RELATA_IN_REGISTERS [[clang::trivial_abi]]
+#else
+#define RELATA_IN_REGISTERS
+#endif
 
 namespace relata {
 
@@ -38,31 +45,84 @@ struct Error {
   std::string message;  // one sentence in plain words
 };
 
+/// An Error that is handed on, by a plain pointer: whoever takes it owns it. Only RELATA_TRY makes
+/// one.
+struct [[nodiscard]] Handed {
+  Error* error = nullptr;
+};
+
+/// An Error that has been made, or none: one pointer, so that a Result costs next to nothing.
+class RELATA_IN_REGISTERS [[nodiscard]] Fault {
+ public:
+  Fault() = default;
+  Fault(Error error);
+  Fault(Handed handed) : error_(handed.error) {}
+  Fault(Fault&& other) noexcept : error_(std::exchange(other.error_, nullptr)) {}
+  Fault& operator=(Fault&& other) noexcept {
+    std::swap(error_, other.error_);
+    return *this;
+  }
+  ~Fault() {
+    if (error_ != nullptr) {
+      destroy(error_);
+    }
+  }
+
+  const Error* get() const { return error_; }
+  Handed hand_on() { return {std::exchange(error_, nullptr)}; }
+
+ private:
+  static void destroy(Error* error);
+
+  Error* error_ = nullptr;
+};
+
 /// Either a value or an Error. `Result<void>` carries no value.
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : state_(std::in_place_index<0>, std::move(value)) {}
-  Result(Error error) : state_(std::in_place_index<1>, std::move(error)) {}
-  bool ok() const { return state_.index() == 0; }
-  T& value() { return *std::get_if<0>(&state_); }
-  const T& value() const { return *std::get_if<0>(&state_); }
-  const Error& error() const { return *std::get_if<1>(&state_); }
+  Result(T value) : has_value_(true), value_(std::move(value)) {}
+  Result(Error error) : fault_(std::move(error)) {}
+  Result(Handed handed) : fault_(handed) {}
+  Result(Result&& other) noexcept : fault_(std::move(other.fault_)), has_value_(other.has_value_) {
+    if (has_value_) {
+      std::construct_at(&value_, std::move(other.value_));
+    }
+  }
+  Result& operator=(Result&&) = delete;
+  ~Result() {
+    if (has_value_) {
+      std::destroy_at(&value_);
+    }
+  }
+
+  bool ok() const { return has_value_; }
+  T& value() { return value_; }
+  const T& value() const { return value_; }
+  const Error& error() const { return *fault_.get(); }
+  /// The error, to be handed on; not ok() only.
+  Handed hand_on() { return fault_.hand_on(); }
 
  private:
-  std::variant<T, Error> state_;
+  Fault fault_;
+  bool has_value_ = false;
+  union {
+    T value_;  // while has_value_
+  };
 };
 
 template <>
-class [[nodiscard]] Result<void> {
+class RELATA_IN_REGISTERS [[nodiscard]] Result<void> {
  public:
   Result() = default;
-  Result(Error error) : state_(std::move(error)) {}
-  bool ok() const { return state_.index() == 0; }
-  const Error& error() const { return *std::get_if<1>(&state_); }
+  Result(Error error) : fault_(std::move(error)) {}
+  Result(Handed handed) : fault_(handed) {}
+  bool ok() const { return fault_.get() == nullptr; }
+  const Error& error() const { return *fault_.get(); }
+  Handed hand_on() { return fault_.hand_on(); }
 
  private:
-  std::variant<std::monostate, Error> state_;
+  Fault fault_;
 };
 
 }  // namespace relata
@@ -72,7 +132,7 @@ class [[nodiscard]] Result<void> {
 #define RELATA_TRY(expression)                                    \
   do {                                                            \
     if (auto relata_result = (expression); !relata_result.ok()) { \
-      return relata_result.error();                               \
+      return relata_result.hand_on();                             \
     }                                                             \
   } while (false)
 #define RELATA_CONCAT_(a, b) a##b
@@ -80,6 +140,6 @@ class [[nodiscard]] Result<void> {
 #define RELATA_TRY_ASSIGN(declaration, expression)             \
   auto RELATA_CONCAT(relata_result_, __LINE__) = (expression); \
   if (!RELATA_CONCAT(relata_result_, __LINE__).ok()) {         \
-    return RELATA_CONCAT(relata_result_, __LINE__).error();    \
+    return RELATA_CONCAT(relata_result_, __LINE__).hand_on();  \
   }                                                            \
   declaration = std::move(RELATA_CONCAT(relata_result_, __LINE__).value())

@@ -160,7 +160,7 @@ Result<void> Session::open(int at, MatrixView<const float> encoded) {
   Item& item = item_at(at);
   RELATA_TRY(decoder_.add_source(encoded));
   Hypothesis prefix;
-  if (const Result<void> fed = feed_prefix(item, prefix); !fed.ok()) {
+  if (Result<void> fed = feed_prefix(item, prefix); !fed.ok()) {
     std::vector<int> others;
     for (int i = 0; i + 1 < decoder_.num_hypotheses(); ++i) {
       others.push_back(i);
