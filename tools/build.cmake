@@ -42,7 +42,7 @@ function(relata_build)
   relata_room(${arg_NAME} kernels ${arg_NAME}_base relata_xsimd)
   relata_room(${arg_NAME} relation ${arg_NAME}_kernels)
   relata_room(${arg_NAME} model ${arg_NAME}_relation)
-  relata_room(${arg_NAME} formats ${arg_NAME}_model relata_json)
+  relata_room(${arg_NAME} formats ${arg_NAME}_model)
   relata_room(${arg_NAME} generate ${arg_NAME}_model)
   if(EMSCRIPTEN)
     # The time goes into kernels and relations, whose vectors are written out; what calls them is better small.

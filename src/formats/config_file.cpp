@@ -8,7 +8,7 @@
 namespace relata::formats {
 namespace {
 
-Result<nlohmann::json> parse_file(std::string_view text, const char* file) {
+Result<Json> parse_file(std::string_view text, const char* file) {
   if (text.size() > kMaxConfigBytes) {
     return Error{
         ErrorCode::file_damaged, file,
@@ -19,17 +19,15 @@ Result<nlohmann::json> parse_file(std::string_view text, const char* file) {
 
 /// One id or a list of ids.
 Result<std::vector<int>> read_ids(const JsonObject& object, std::string_view key, int vocab_size) {
-  RELATA_TRY_ASSIGN(const nlohmann::json* value, object.value(key));
+  RELATA_TRY_ASSIGN(const Json* value, object.value(key));
   const auto* single = value;
-  std::span<const nlohmann::json> elements(single, 1);
-  if (const auto* list = value->get_ptr<const nlohmann::json::array_t*>()) {
+  std::span<const Json> elements(single, 1);
+  if (const auto* list = value->items()) {
     elements = *list;
   }
   std::vector<int> ids;
-  for (const nlohmann::json& element : elements) {
-    const auto* id = element.is_number_unsigned()
-                         ? element.get_ptr<const nlohmann::json::number_unsigned_t*>()
-                         : nullptr;
+  for (const Json& element : elements) {
+    const auto* id = element.whole();
     if (id == nullptr || *id >= static_cast<std::uint64_t>(vocab_size)) {
       return object.invalid(key, "must be one id, or a list of ids, from 0 to vocab_size - 1");
     }
@@ -125,10 +123,10 @@ Result<ConfigFile> read_config(std::string_view config, std::string_view generat
   if (config.empty()) {
     return Error{ErrorCode::file_missing, kConfigFile, "the folder has no such file"};
   }
-  RELATA_TRY_ASSIGN(const nlohmann::json root, parse_file(config, kConfigFile));
+  RELATA_TRY_ASSIGN(const Json root, parse_file(config, kConfigFile));
   RELATA_TRY_ASSIGN(const JsonObject file, JsonObject::top(root, kConfigFile));
 
-  nlohmann::json generation_root;
+  Json generation_root;
   std::optional<JsonObject> generation;
   if (!generation_config.empty()) {
     RELATA_TRY_ASSIGN(generation_root, parse_file(generation_config, kGenerationConfigFile));

@@ -20,7 +20,7 @@ Result<void> refuse_present(const JsonObject& object,
                             std::initializer_list<std::string_view> keys) {
   for (const std::string_view key : keys) {
     // Newer files have an empty object where older ones have null.
-    if (object.has(key) && !(*object.value(key).value()).empty()) {
+    if (object.has(key) && !object.value(key).value()->is_empty()) {
       return unsupported(object, key, "this is");
     }
   }

@@ -35,7 +35,7 @@ class SearchReader {
     if (!has(key)) {
       return std::vector<int>();
     }
-    RELATA_TRY_ASSIGN(const nlohmann::json* value, at(key).value(key));
+    RELATA_TRY_ASSIGN(const Json* value, at(key).value(key));
     return ids_of(key, *value);
   }
   Result<std::vector<std::vector<int>>> sequences(std::string_view key) const {
@@ -43,13 +43,13 @@ class SearchReader {
     if (!has(key)) {
       return result;
     }
-    RELATA_TRY_ASSIGN(const nlohmann::json* value, at(key).value(key));
-    const auto* list = value->get_ptr<const nlohmann::json::array_t*>();
+    RELATA_TRY_ASSIGN(const Json* value, at(key).value(key));
+    const auto* list = value->items();
     if (list == nullptr || list->size() > kMaxSequences) {
       return at(key).invalid(key, "must be a list of lists of ids");
     }
-    for (const nlohmann::json& element : *list) {
-      if (!element.is_array() || element.empty()) {
+    for (const Json& element : *list) {
+      if (element.items() == nullptr || element.items()->empty()) {
         return at(key).invalid(key, "must be a list of lists of ids, none empty");
       }
       RELATA_TRY_ASSIGN(auto sequence, ids_of(key, element));
@@ -62,11 +62,11 @@ class SearchReader {
     if (!has(kKey)) {
       return EarlyStopping::no;
     }
-    RELATA_TRY_ASSIGN(const nlohmann::json* value, at(kKey).value(kKey));
-    if (const auto* flag = value->get_ptr<const bool*>()) {
+    RELATA_TRY_ASSIGN(const Json* value, at(kKey).value(kKey));
+    if (const auto* flag = value->boolean()) {
       return *flag ? EarlyStopping::yes : EarlyStopping::no;
     }
-    const auto* word = value->get_ptr<const std::string*>();
+    const auto* word = value->text();
     if (word == nullptr || *word != "never") {
       return at(kKey).invalid(kKey, "must be true, false or \"never\"");
     }
@@ -86,12 +86,10 @@ class SearchReader {
     return Error{ErrorCode::unsupported, at(key).place(key),
                  "generating with " + std::string(key) + " is not supported"};
   }
-  Result<std::vector<int>> ids_of(std::string_view key, const nlohmann::json& value) const {
+  Result<std::vector<int>> ids_of(std::string_view key, const Json& value) const {
     std::vector<int> result;
-    const auto add = [&](const nlohmann::json& element) {
-      const auto* id = element.is_number_unsigned()
-                           ? element.get_ptr<const nlohmann::json::number_unsigned_t*>()
-                           : nullptr;
+    const auto add = [&](const Json& element) {
+      const auto* id = element.whole();
       if (id == nullptr || *id >= static_cast<std::uint64_t>(vocab_size_)) {
         return false;
       }
@@ -99,7 +97,7 @@ class SearchReader {
       return true;
     };
     bool good = true;
-    if (const auto* list = value.get_ptr<const nlohmann::json::array_t*>()) {
+    if (const auto* list = value.items()) {
       good = list->size() <= kMaxSequences;
       for (std::size_t i = 0; good && i < list->size(); ++i) {
         good = add((*list)[i]);

@@ -101,11 +101,9 @@ Result<void> read_encoder_only(const JsonObject& file, ConfigFile& config) {
   RELATA_TRY_ASSIGN(const bool two_stacks, file.boolean_or("is_encoder_decoder", true));
   config.encoder_only = {!two_stacks, !two_stacks, file.place("is_encoder_decoder")};
   if (file.has("architectures")) {
-    RELATA_TRY_ASSIGN(const nlohmann::json* classes, file.value("architectures"));
-    const auto* list = classes->get_ptr<const nlohmann::json::array_t*>();
-    const auto* name = list == nullptr || list->empty()
-                           ? nullptr
-                           : list->front().get_ptr<const nlohmann::json::string_t*>();
+    RELATA_TRY_ASSIGN(const Json* classes, file.value("architectures"));
+    const auto* list = classes->items();
+    const auto* name = list == nullptr || list->empty() ? nullptr : list->front().text();
     config.encoder_only.possible |= name != nullptr && name->ends_with("EncoderModel");
   }
   return {};
@@ -125,8 +123,8 @@ Result<void> refuse_unsupported(const JsonObject& file) {
     return refuse("tie_encoder_decoder", "stacks that share their weights");
   }
   if (file.has("pruned_heads")) {
-    RELATA_TRY_ASSIGN(const nlohmann::json* heads, file.value("pruned_heads"));
-    if (!heads->empty()) {
+    RELATA_TRY_ASSIGN(const Json* heads, file.value("pruned_heads"));
+    if (!heads->is_empty()) {
       return refuse("pruned_heads", "pruned heads");
     }
   }

@@ -7,36 +7,36 @@
 #include <cstring>
 #include <utility>
 
+#include "src/base/sort.hpp"
 #include "src/formats/ctranslate2_variables.hpp"
 
 namespace relata::formats {
 namespace {
-
-using nlohmann::json;
 
 constexpr float kGlobalInt16Scale = 1000;  // of int16 weights without a scale of their own
 
 /// Lists the tensors of a configuration.
 class TensorLister {
  public:
-  TensorLister(Ctranslate2Variables& variables, const json& config)
-      : variables_(variables), config_(config) {}
+  TensorLister(Ctranslate2Variables& variables, const ConfigFile& file)
+      : variables_(variables), config_(file.config), tied_(file.tied) {}
 
   Result<std::vector<TensorInfo>> list() {
     RELATA_TRY(add_tables());
     for (const std::string stack : {"encoder", "decoder"}) {
-      for (std::uint64_t i = 0; i < config_["num_" + stack + "_layers"]; ++i) {
+      const bool decoder = stack == "decoder";
+      const int layers = decoder ? config_.num_decoder_layers : config_.num_encoder_layers;
+      for (int i = 0; i < layers; ++i) {
         const std::string number = std::to_string(i);
         RELATA_TRY(add_layer(stack, stack + "/layer_" + number, stack + ".layers." + number));
       }
-      if (config_["norm"]["position"] == "pre") {
+      if (config_.norm_position == NormPosition::pre) {
         RELATA_TRY(add_norm(stack + ".final_norm", stack + "/layer_norm"));
       }
     }
-    std::stable_sort(tensors_.begin(), tensors_.end(),
-                     [](const TensorInfo& a, const TensorInfo& b) {
-                       return a.offset != b.offset ? a.offset < b.offset : a.bytes > b.bytes;
-                     });
+    sort_stably(tensors_, [](const TensorInfo& a, const TensorInfo& b) {
+      return a.offset != b.offset ? a.offset < b.offset : a.bytes > b.bytes;
+    });
     return std::move(tensors_);
   }
 
@@ -44,19 +44,18 @@ class TensorLister {
   Result<void> add_tables() {
     const std::string encoder = ctranslate2_encoder_embedding(variables_);
     RELATA_TRY(add({"embedding.weight"}, encoder));
-    if (config_.contains("source_vocab_size")) {
+    if (config_.source_vocab_size > 0) {
       RELATA_TRY(add({"decoder_embedding.weight"}, "decoder/embeddings/weight"));
     }
-    if (config_["tie_word_embeddings"] == false) {
+    if (!tied_) {
       RELATA_TRY(add({"lm_head.weight"}, "decoder/projection/weight"));
     }
-    if (config_["logits_bias"] == true) {
+    if (config_.logits_bias) {
       RELATA_TRY(add({"lm_head.bias"}, "decoder/projection/bias"));
     }
-    const json& positions = config_["positions"];
-    if (positions["type"] == "table") {
+    if (config_.positions.kind == PositionKind::table) {
       RELATA_TRY(add({"positions.weight"}, "encoder/position_encodings/encodings"));
-      if (positions["per_stack"] == true) {
+      if (config_.positions.per_stack) {
         return add({"decoder_positions.weight"}, "decoder/position_encodings/encodings");
       }
     }
@@ -70,10 +69,11 @@ class TensorLister {
     RELATA_TRY(add_linear({self + ".query", self + ".key", self + ".value"}, stored + "/linear_0"));
     RELATA_TRY(add_linear({self + ".output"}, stored + "/linear_1"));
     RELATA_TRY(add_norm(self + "_norm", stored + "/layer_norm"));
-    const json& effect = config_["relation"][stack + "_self"]["effect"];
-    if (effect["type"] == "vectors") {
+    const RelationEffectConfig& effect =
+        (stack == "decoder" ? config_.decoder_relation : config_.encoder_relation).effect;
+    if (effect.kind == EffectKind::vectors) {
       RELATA_TRY(add({self + ".relation_keys"}, ctranslate2_relation_keys(variables_, stored)));
-      if (effect["values"] == true) {
+      if (effect.values) {
         RELATA_TRY(add({self + ".relation_values"}, stored + "/relative_position_values"));
       }
     }
@@ -86,7 +86,7 @@ class TensorLister {
     }
     const std::string hidden = ours + ".feed_forward";
     RELATA_TRY(add_linear({hidden + ".input"}, name + "/ffn/linear_0"));
-    if (config_["gated"] == true) {
+    if (config_.gated) {
       RELATA_TRY(add_linear({hidden + ".gate"}, name + "/ffn/linear_0_noact"));
     }
     RELATA_TRY(add_linear({hidden + ".output"}, name + "/ffn/linear_1"));
@@ -186,34 +186,35 @@ class TensorLister {
   }
 
   Ctranslate2Variables& variables_;
-  const json& config_;
+  const Config& config_;
+  bool tied_;
   std::vector<TensorInfo> tensors_;
 };
 
 /// Adds the ids of the special tokens to a configuration.
 Result<void> read_ids(const Ctranslate2Texts& texts, const Ctranslate2Tokens& tokens,
-                      json& config) {
+                      Json& config) {
   const auto check_size = [](const Ctranslate2Vocabulary& file, std::size_t count,
-                             const json& rows) -> Result<void> {
+                             std::uint64_t rows) -> Result<void> {
     if (count != rows) {
-      return Error{
-          ErrorCode::file_damaged, std::string(file.file),
-          "has " + std::to_string(count) + " tokens, but the embedding is of " + rows.dump()};
+      return Error{ErrorCode::file_damaged, std::string(file.file),
+                   "has " + std::to_string(count) + " tokens, but the embedding is of " +
+                       std::to_string(rows)};
     }
     return {};
   };
   RELATA_TRY_ASSIGN(const auto target, read_ctranslate2_vocabulary(texts.target));
   RELATA_TRY_ASSIGN(const auto source, read_ctranslate2_vocabulary(texts.source));
-  const json& vocab_size = config["vocab_size"];
+  const std::uint64_t vocab_size = *config["vocab_size"].whole();
+  const auto* source_size = config["source_vocab_size"].whole();
   RELATA_TRY(check_size(texts.target, target.size(), vocab_size));
   RELATA_TRY(
-      check_size(texts.source, source.size(), config.value("source_vocab_size", vocab_size)));
-  const auto id_of = [&](const std::string& token) -> json {
+      check_size(texts.source, source.size(), source_size != nullptr ? *source_size : vocab_size));
+  const auto id_of = [&](const std::string& token) {
     const auto found = std::find(target.begin(), target.end(), token);
-    return found == target.end() ? json(nullptr)
-                                 : json(static_cast<std::uint64_t>(found - target.begin()));
+    return found == target.end() ? Json()
+                                 : Json(static_cast<std::uint64_t>(found - target.begin()));
   };
-  config["pad_token_id"] = nullptr;
   config["unk_token_id"] = id_of(tokens.unk);
   config["bos_token_id"] = id_of(tokens.bos);
   config["eos_token_id"] = id_of(tokens.eos);
@@ -236,13 +237,13 @@ Result<Ctranslate2Model> read_ctranslate2(const Ctranslate2Index& index,
   Ctranslate2Variables variables(index);
   variables.pass_over({"unk_token", "bos_token", "eos_token", "with_source_bos", "with_source_eos",
                        "with_target_bos", "user_decoder_start_tokens"});
-  RELATA_TRY_ASSIGN(json config, read_ctranslate2_config(variables, tokens.layer_norm_epsilon));
+  RELATA_TRY_ASSIGN(Json config, read_ctranslate2_config(variables, tokens.layer_norm_epsilon));
   RELATA_TRY(read_ids(texts, tokens, config));
   Ctranslate2Model model;
-  RELATA_TRY_ASSIGN(model.tensors, TensorLister(variables, config).list());
-  RELATA_TRY(variables.check_all_asked());
   RELATA_TRY_ASSIGN(const JsonObject object, JsonObject::top(config, kCtranslate2File));
   RELATA_TRY_ASSIGN(model.file, read_config(object, nullptr));
+  RELATA_TRY_ASSIGN(model.tensors, TensorLister(variables, model.file).list());
+  RELATA_TRY(variables.check_all_asked());
   return model;
 }
 

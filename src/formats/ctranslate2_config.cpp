@@ -9,8 +9,6 @@
 namespace relata::formats {
 namespace {
 
-using nlohmann::json;
-
 constexpr double kMaxNumber = 1 << 20;  // of what is then narrowed to a whole number
 
 bool near(double a, double b) { return std::abs(a - b) <= 1e-5 * std::abs(b); }
@@ -19,8 +17,9 @@ class ConfigReader {
  public:
   explicit ConfigReader(Ctranslate2Variables& variables) : variables_(variables) {}
 
-  Result<json> read(double epsilon) {
-    config_ = {{"model_type", "relata"}, {"schema_version", 1}};
+  Result<Json> read(double epsilon) {
+    config_["model_type"] = text("relata");
+    config_["schema_version"] = Json(std::uint64_t{1});
     RELATA_TRY(refuse_unsupported());
     RELATA_TRY(read_embeddings());
     RELATA_TRY(read_sizes());
@@ -35,6 +34,17 @@ class ConfigReader {
   }
 
  private:
+  /// What a self-attention's relation is; default: none.
+  struct RelationForm {
+    bool is_there = false;
+    std::uint64_t left = 0;
+    std::uint64_t right = 0;
+    bool values = false;
+    bool operator==(const RelationForm&) const = default;
+  };
+
+  static Json text(const char* word) { return Json(std::string(word)); }
+
   /// An attribute on which the stacks have to agree, since our configuration has one for both.
   Result<std::optional<double>> common(const std::string& key) {
     RELATA_TRY_ASSIGN(const auto encoder, variables_.attribute("encoder", key));
@@ -78,13 +88,14 @@ class ConfigReader {
                       variables_.matrix(ctranslate2_encoder_embedding(variables_)));
     RELATA_TRY_ASSIGN(const TensorInfo* target, variables_.matrix("decoder/embeddings/weight"));
     RELATA_TRY_ASSIGN(const TensorInfo* output, variables_.matrix("decoder/projection/weight"));
-    config_["d_model"] = d_model_ = source->shape[1];
-    config_["vocab_size"] = target->shape[0];
+    d_model_ = source->shape[1];
+    config_["d_model"] = Json(d_model_);
+    config_["vocab_size"] = Json(target->shape[0]);
     if (source != target) {
-      config_["source_vocab_size"] = source->shape[0];
+      config_["source_vocab_size"] = Json(source->shape[0]);
     }
-    config_["tie_word_embeddings"] = output == target;
-    config_["logits_bias"] = variables_.find("decoder/projection/bias") != nullptr;
+    config_["tie_word_embeddings"] = Json(output == target);
+    config_["logits_bias"] = Json(variables_.find("decoder/projection/bias") != nullptr);
     return {};
   }
 
@@ -95,20 +106,21 @@ class ConfigReader {
       return ctranslate2_error(ErrorCode::config_invalid, "encoder/num_heads",
                                "has to be a whole number from 1");
     }
-    config_["num_heads"] = num_heads_ = static_cast<std::uint64_t>(num_heads);
+    num_heads_ = static_cast<std::uint64_t>(num_heads);
+    config_["num_heads"] = Json(num_heads_);
 
     const std::string first = kFirstLayer;
     RELATA_TRY_ASSIGN(const TensorInfo* stacked,
                       variables_.matrix(first + "self_attention/linear_0/weight"));
     head_dim_ = stacked->shape[0] / 3 / num_heads_;
-    config_["head_dim"] = head_dim_;
+    config_["head_dim"] = Json(head_dim_);
     if (head_dim_ * num_heads_ * 3 != stacked->shape[0]) {
       return ctranslate2_error(
           ErrorCode::tensor_invalid, first + "self_attention/linear_0/weight",
           "has to stack queries, keys and values of " + std::to_string(num_heads_) + " heads");
     }
     RELATA_TRY_ASSIGN(const TensorInfo* hidden, variables_.matrix(first + "ffn/linear_0/weight"));
-    config_["d_ff"] = hidden->shape[0];
+    config_["d_ff"] = Json(hidden->shape[0]);
     return {};
   }
 
@@ -120,20 +132,18 @@ class ConfigReader {
     if (chosen < 0 || chosen >= static_cast<double>(std::size(kActivations))) {
       return ctranslate2_unsupported("encoder/activation", "activations but ReLU, GELU and SiLU");
     }
-    config_["activation"] = kActivations[static_cast<int>(chosen)];
+    config_["activation"] = text(kActivations[static_cast<int>(chosen)]);
     const auto has = [&](const char* name) {
-      return variables_.find(kFirstLayer + std::string(name)) != nullptr;
+      return Json(variables_.find(kFirstLayer + std::string(name)) != nullptr);
     };
     config_["gated"] = has("ffn/linear_0_noact/weight");
     config_["attention_bias"] = has("self_attention/linear_0/bias");
     config_["feed_forward_bias"] = has("ffn/linear_0/bias");
-    const bool layer_norm = has("self_attention/layer_norm/beta");
-    const bool before = pre_norm.value_or(1) != 0;
-    config_["norm"] = {{"type", layer_norm ? "layer_norm" : "rms_norm"},
-                       {"position", before ? "pre" : "post"},
-                       {"epsilon", epsilon > 0  ? epsilon
-                                   : layer_norm ? 1e-5
-                                                : 1e-6}};
+    const bool layer_norm = *has("self_attention/layer_norm/beta").boolean();
+    Json& norm = config_["norm"];
+    norm["type"] = text(layer_norm ? "layer_norm" : "rms_norm");
+    norm["position"] = text(pre_norm.value_or(1) != 0 ? "pre" : "post");
+    norm["epsilon"] = Json(epsilon > 0 ? epsilon : layer_norm ? 1e-5 : 1e-6);
     return {};
   }
 
@@ -164,7 +174,7 @@ class ConfigReader {
     if (encoder != decoder) {
       return ctranslate2_unsupported("decoder/scale_embeddings", "stacks that differ in this");
     }
-    config_["scale_embeddings"] = encoder;
+    config_["scale_embeddings"] = Json(encoder);
     return {};
   }
 
@@ -175,11 +185,12 @@ class ConfigReader {
     if (scale && *scale != 1 && !near(*scale, root)) {
       return ctranslate2_unsupported(name, "scales but 1 and the inverse root of d_model");
     }
-    config_["scale_decoder_outputs"] = scale && *scale != 1;
+    config_["scale_decoder_outputs"] = Json(scale && *scale != 1);
     return {};
   }
 
   Result<void> read_stack(const std::string& stack) {
+    RelationForm& common_relation = relations_[stack == "decoder" ? 1 : 0];
     std::uint64_t count = 0;
     for (;; ++count) {
       const std::string layer = stack + "/layer_" + std::to_string(count);
@@ -191,18 +202,19 @@ class ConfigReader {
       if (stack == "decoder") {
         RELATA_TRY(check_attention(layer + "/attention"));
       }
-      RELATA_TRY_ASSIGN(json relation, read_relation(self));
-      json& common_relation = config_["relation"][stack + "_self"];
-      if (count > 0 && relation["effect"] != common_relation["effect"]) {
+      RELATA_TRY_ASSIGN(const RelationForm relation, read_relation(self));
+      if (count > 0 && (relation.is_there != common_relation.is_there ||
+                        relation.values != common_relation.values)) {
         return ctranslate2_unsupported(self, "layers that differ in their relation");
       }
-      if (count > 0 && relation["index"] != common_relation["index"]) {
+      if (count > 0 && relation != common_relation) {
         return ctranslate2_unsupported(ctranslate2_relation_keys(variables_, self),
                                        "layers that differ in how far their relation reaches");
       }
-      common_relation = std::move(relation);
+      common_relation = relation;
     }
-    config_["num_" + stack + "_layers"] = count;
+    config_["num_" + stack + "_layers"] = Json(count);
+    write_relation(common_relation, config_["relation"][stack + "_self"]);
     return {};
   }
 
@@ -230,20 +242,19 @@ class ConfigReader {
           "scales but 1 and the inverse root of the head's size, all the same");
     }
     scale_attention_ = scaled;
-    config_["scale_attention"] = scaled;
+    config_["scale_attention"] = Json(scaled);
     return {};
   }
 
   /// Index and effect of one self-attention. A table of 2k + 1 rows is clipped at
   /// k on both sides; the asymmetric one says where.
-  Result<json> read_relation(const std::string& attention) {
+  Result<RelationForm> read_relation(const std::string& attention) {
     const std::string name = attention + "/";
     if (variables_.find(name + "relative_attention_bias") != nullptr) {
       return ctranslate2_unsupported(name + "relative_attention_bias",
                                      "biases by distance in this format");
     }
-    std::uint64_t left = 0;
-    std::uint64_t right = 0;
+    RelationForm form;
     const bool symmetric = variables_.find(name + "relative_position_keys") != nullptr;
     if (symmetric) {
       RELATA_TRY_ASSIGN(const TensorInfo* keys, variables_.matrix(name + "relative_position_keys"));
@@ -251,16 +262,29 @@ class ConfigReader {
         return ctranslate2_error(ErrorCode::tensor_invalid, name + "relative_position_keys",
                                  "has to have an odd number of rows");
       }
-      left = right = keys->shape[0] / 2;
+      form.left = form.right = keys->shape[0] / 2;
     } else if (variables_.find(name + "relative_asymmetric_position_keys") != nullptr) {
-      RELATA_TRY_ASSIGN(left, read_limit(name + "relative_left_max_position"));
-      RELATA_TRY_ASSIGN(right, read_limit(name + "relative_right_max_position"));
+      RELATA_TRY_ASSIGN(form.left, read_limit(name + "relative_left_max_position"));
+      RELATA_TRY_ASSIGN(form.right, read_limit(name + "relative_right_max_position"));
     } else {
-      return json{{"index", {{"type", "none"}}}, {"effect", {{"type", "none"}}}};
+      return form;
     }
-    const bool values = variables_.find(name + "relative_position_values") != nullptr;
-    return json{{"index", {{"type", "clipped_distance"}, {"left", left}, {"right", right}}},
-                {"effect", {{"type", "vectors"}, {"keys", true}, {"values", values}}}};
+    form.is_there = true;
+    form.values = variables_.find(name + "relative_position_values") != nullptr;
+    return form;
+  }
+
+  static void write_relation(const RelationForm& form, Json& relation) {
+    Json& index = relation["index"];
+    Json& effect = relation["effect"];
+    index["type"] = text(form.is_there ? "clipped_distance" : "none");
+    effect["type"] = text(form.is_there ? "vectors" : "none");
+    if (form.is_there) {
+      index["left"] = Json(form.left);
+      index["right"] = Json(form.right);
+      effect["keys"] = Json(true);
+      effect["values"] = Json(form.values);
+    }
   }
 
   Result<std::uint64_t> read_limit(const std::string& name) {
@@ -277,35 +301,34 @@ class ConfigReader {
     const std::string names[] = {"encoder/position_encodings/encodings",
                                  "decoder/position_encodings/encodings"};
     const Ctranslate2Variable* tables[] = {variables_.find(names[0]), variables_.find(names[1])};
-    const auto related = [&](const char* stack) {
-      return config_["relation"][stack]["effect"]["type"] != "none";
-    };
-    if (related("encoder_self") != related("decoder_self") ||
-        (tables[0] == nullptr) != (tables[1] == nullptr)) {
+    const bool is_related = relations_[0].is_there;
+    if (is_related != relations_[1].is_there || (tables[0] == nullptr) != (tables[1] == nullptr)) {
       return ctranslate2_unsupported(names[1], "stacks that differ in how they know positions");
     }
-    json& positions = config_["positions"];
-    if (related("encoder_self")) {
-      positions = {{"type", "none"}};
+    Json& positions = config_["positions"];
+    if (is_related) {
+      positions["type"] = text("none");
       return {};
     }
     if (tables[0] == nullptr) {
-      positions = {{"type", "sinusoidal"},
-                   {"layout", "halves"},
-                   {"first_position", 1},
-                   {"divisor", static_cast<double>(d_model_ / 2) - 1}};
+      positions["type"] = text("sinusoidal");
+      positions["layout"] = text("halves");
+      positions["first_position"] = Json(std::uint64_t{1});
+      positions["divisor"] = Json(static_cast<double>(d_model_ / 2) - 1);
       return {};
     }
     RELATA_TRY_ASSIGN(const TensorInfo* table, variables_.matrix(names[0]));
-    const bool per_stack = tables[0] != tables[1];
-    positions = {{"type", "table"}, {"max_positions", table->shape[0]}, {"per_stack", per_stack}};
+    positions["type"] = text("table");
+    positions["max_positions"] = Json(table->shape[0]);
+    positions["per_stack"] = Json(tables[0] != tables[1]);
     return {};
   }
 
   static constexpr const char* kFirstLayer = "encoder/layer_0/";
 
   Ctranslate2Variables& variables_;
-  json config_;
+  Json config_;
+  RelationForm relations_[2];  // of encoder and decoder
   std::uint64_t d_model_ = 0;
   std::uint64_t num_heads_ = 0;
   std::uint64_t head_dim_ = 0;
@@ -314,7 +337,7 @@ class ConfigReader {
 
 }  // namespace
 
-Result<json> read_ctranslate2_config(Ctranslate2Variables& variables, double layer_norm_epsilon) {
+Result<Json> read_ctranslate2_config(Ctranslate2Variables& variables, double layer_norm_epsilon) {
   return ConfigReader(variables).read(layer_norm_epsilon);
 }
 

@@ -103,7 +103,7 @@ Result<Ctranslate2Tokens> read_ctranslate2_tokens(const Ctranslate2Index& index,
         ErrorCode::file_damaged, kConfigFile,
         "the file is longer than the limit of " + std::to_string(kMaxConfigBytes) + " bytes"};
   }
-  RELATA_TRY_ASSIGN(const nlohmann::json root, parse_json(config, kConfigFile));
+  RELATA_TRY_ASSIGN(const Json root, parse_json(config, kConfigFile));
   RELATA_TRY_ASSIGN(const JsonObject file, JsonObject::top(root, kConfigFile));
   if (file.has("quantization_type")) {
     return Error{ErrorCode::unsupported, file.place("quantization_type"),
@@ -139,13 +139,13 @@ Result<std::vector<std::string>> read_ctranslate2_vocabulary(const Ctranslate2Vo
   if (!name.ends_with(".json")) {
     return split_lines(file.text);
   }
-  RELATA_TRY_ASSIGN(const nlohmann::json root, parse_json(file.text, name));
-  if (!root.is_array()) {
+  RELATA_TRY_ASSIGN(const Json root, parse_json(file.text, name));
+  if (root.items() == nullptr) {
     return Error{ErrorCode::file_damaged, name, "has to hold a list of tokens"};
   }
   std::vector<std::string> tokens;
-  for (const nlohmann::json& element : root) {
-    const auto* token = element.get_ptr<const nlohmann::json::string_t*>();
+  for (const Json& element : *root.items()) {
+    const auto* token = element.text();
     if (token == nullptr) {
       return Error{ErrorCode::file_damaged, name,
                    "token " + std::to_string(tokens.size()) + " is not a string"};

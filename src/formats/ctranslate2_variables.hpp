@@ -3,13 +3,13 @@
 #pragma once
 
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 
 #include "src/formats/ctranslate2.hpp"
+#include "src/formats/json_value.hpp"
 
 namespace relata::formats {
 
@@ -51,7 +51,6 @@ std::string ctranslate2_relation_keys(Ctranslate2Variables& variables,
 
 /// All of our configuration but the ids. layer_norm_epsilon: 0 where config.json has none. Errors:
 /// config_invalid, unsupported, tensor_missing, tensor_invalid, naming the variable.
-Result<nlohmann::json> read_ctranslate2_config(Ctranslate2Variables& variables,
-                                               double layer_norm_epsilon);
+Result<Json> read_ctranslate2_config(Ctranslate2Variables& variables, double layer_norm_epsilon);
 
 }  // namespace relata::formats

@@ -7,6 +7,7 @@
 #include <set>
 #include <utility>
 
+#include "src/base/sort.hpp"
 #include "src/formats/block_formats.hpp"
 #include "src/formats/limits.hpp"
 
@@ -260,8 +261,8 @@ Result<TensorInfo> read_tensor(Cursor& cursor) {
 /// aligned byte after the one before, so that no byte belongs to two and the file cannot hide
 /// others.
 Result<void> arrange(GgufHeader& header, std::uint64_t alignment, std::uint64_t file_size) {
-  std::stable_sort(header.tensors.begin(), header.tensors.end(),
-                   [](const TensorInfo& a, const TensorInfo& b) { return a.offset < b.offset; });
+  sort_stably(header.tensors,
+              [](const TensorInfo& a, const TensorInfo& b) { return a.offset < b.offset; });
   const auto aligned = [alignment](std::uint64_t position) {
     return (position + alignment - 1) / alignment * alignment;
   };

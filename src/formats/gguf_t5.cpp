@@ -7,8 +7,6 @@
 namespace relata::formats {
 namespace {
 
-using nlohmann::json;
-
 template <class T>
 const T* find(const GgufHeader& header, const std::string& key) {
   const auto found = header.metadata.find(key);
@@ -138,27 +136,24 @@ Result<ConfigFile> read_gguf_t5(GgufHeader& header) {
   }
   const bool gated = has_tensor(header, "enc.blk.0.ffn_gate.weight");
   const bool table_per_layer = has_tensor(header, "enc.blk.1.attn_rel_b.weight");
-  json config = {
-      {"model_type", table_per_layer ? "umt5" : "t5"},
-      // The metadata name neither the activation nor the largest distance: llama.cpp's T5 knows one
-      // of each.
-      {"feed_forward_proj", gated ? "gated-gelu" : "relu"},
-      {"relative_attention_max_distance", 128},
-      {"tie_word_embeddings", !has_tensor(header, "output.weight")},
-  };
+  Json config;
+  config["model_type"] = Json(std::string(table_per_layer ? "umt5" : "t5"));
+  // The metadata name neither the activation nor the largest distance: llama.cpp's T5 knows one of
+  // each.
+  config["feed_forward_proj"] = Json(std::string(gated ? "gated-gelu" : "relu"));
+  config["relative_attention_max_distance"] = Json(std::uint64_t{128});
+  config["tie_word_embeddings"] = Json(!has_tensor(header, "output.weight"));
   for (const auto& [key, field] : kKeys) {
     const std::string name(key);
     if (const auto* whole = find<std::int64_t>(header, name)) {
-      // As a JSON parser has it: what is not negative is unsigned.
-      config[std::string(field)] =
-          *whole < 0 ? json(*whole) : json(static_cast<std::uint64_t>(*whole));
+      config[field] = Json(*whole);
     } else if (const auto* number = find<double>(header, name)) {
-      config[std::string(field)] = *number;
+      config[field] = Json(*number);
     }
   }
   for (TensorInfo& tensor : header.tensors) {
     if (tensor.name == "token_embd.weight" && tensor.shape.size() == 2) {
-      config["vocab_size"] = tensor.shape[0];
+      config["vocab_size"] = Json(tensor.shape[0]);
     }
     std::string renamed = rename_tensor(tensor.name, gated);
     if (renamed.empty()) {

@@ -11,8 +11,6 @@
 namespace relata::formats {
 namespace {
 
-using nlohmann::json;
-
 // Error messages quote what a file says; a hostile file says it at length.
 constexpr std::size_t kMaxQuoted = 80;
 
@@ -63,15 +61,15 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
   return best;
 }
 
-Result<JsonObject> JsonObject::top(const json& value, const std::string& file) {
-  const auto* fields = value.get_ptr<const json::object_t*>();
+Result<JsonObject> JsonObject::top(const Json& value, const std::string& file) {
+  const auto* fields = value.fields();
   if (fields == nullptr) {
     return Error{ErrorCode::file_damaged, file, "the file has to hold one JSON object"};
   }
   return JsonObject(fields, file + ": ");
 }
 
-const json* JsonObject::find(std::string_view key) const {
+const Json* JsonObject::find(std::string_view key) const {
   const auto found = fields_->find(key);
   return found == fields_->end() ? nullptr : &found->second;
 }
@@ -85,12 +83,12 @@ std::vector<std::string_view> JsonObject::keys() const {
 }
 
 bool JsonObject::has(std::string_view key) const {
-  const json* found = find(key);
+  const Json* found = find(key);
   return found != nullptr && !found->is_null();
 }
 
-Result<const json*> JsonObject::value(std::string_view key) const {
-  const json* found = find(key);
+Result<const Json*> JsonObject::value(std::string_view key) const {
+  const Json* found = find(key);
   if (found == nullptr) {
     return invalid(key, "this field is required");
   }
@@ -98,22 +96,15 @@ Result<const json*> JsonObject::value(std::string_view key) const {
 }
 
 Result<int> JsonObject::integer(std::string_view key, int low, int high) const {
-  RELATA_TRY_ASSIGN(const json* found, value(key));
-  const Error wrong = invalid(key, "must be a whole number " + range(low, high));
-  if (!found->is_number_integer()) {
-    return wrong;
+  RELATA_TRY_ASSIGN(const Json* found, value(key));
+  std::int64_t number = INT64_MAX;
+  if (const auto* whole = found->whole(); whole != nullptr && *whole <= INT32_MAX) {
+    number = static_cast<std::int64_t>(*whole);
+  } else if (const auto* negative = found->negative()) {
+    number = *negative;
   }
-  // The parser keeps what is not negative unsigned, whatever its size.
-  if (found->is_number_unsigned()) {
-    const std::uint64_t number = *found->get_ptr<const json::number_unsigned_t*>();
-    if (number > INT32_MAX || static_cast<int>(number) < low || static_cast<int>(number) > high) {
-      return wrong;
-    }
-    return static_cast<int>(number);
-  }
-  const std::int64_t number = *found->get_ptr<const json::number_integer_t*>();
   if (number < low || number > high) {
-    return wrong;
+    return invalid(key, "must be a whole number " + range(low, high));
   }
   return static_cast<int>(number);
 }
@@ -126,14 +117,14 @@ Result<int> JsonObject::integer_or(std::string_view key, int low, int high, int 
 }
 
 Result<double> JsonObject::number(std::string_view key, double low, double high) const {
-  RELATA_TRY_ASSIGN(const json* found, value(key));
+  RELATA_TRY_ASSIGN(const Json* found, value(key));
   double number = 0;
-  if (const auto* real = found->get_ptr<const json::number_float_t*>()) {
+  if (const auto* real = found->real()) {
     number = *real;
-  } else if (found->is_number_unsigned()) {
-    number = static_cast<double>(*found->get_ptr<const json::number_unsigned_t*>());
-  } else if (found->is_number_integer()) {
-    number = static_cast<double>(*found->get_ptr<const json::number_integer_t*>());
+  } else if (const auto* whole = found->whole()) {
+    number = static_cast<double>(*whole);
+  } else if (const auto* negative = found->negative()) {
+    number = static_cast<double>(*negative);
   } else {
     return invalid(key, "must be a number");
   }
@@ -152,8 +143,8 @@ Result<double> JsonObject::number_or(std::string_view key, double low, double hi
 }
 
 Result<bool> JsonObject::boolean(std::string_view key) const {
-  RELATA_TRY_ASSIGN(const json* found, value(key));
-  const auto* flag = found->get_ptr<const json::boolean_t*>();
+  RELATA_TRY_ASSIGN(const Json* found, value(key));
+  const auto* flag = found->boolean();
   if (flag == nullptr) {
     return invalid(key, "must be true or false");
   }
@@ -168,8 +159,8 @@ Result<bool> JsonObject::boolean_or(std::string_view key, bool fallback) const {
 }
 
 Result<std::string> JsonObject::text(std::string_view key) const {
-  RELATA_TRY_ASSIGN(const json* found, value(key));
-  const auto* word = found->get_ptr<const json::string_t*>();
+  RELATA_TRY_ASSIGN(const Json* found, value(key));
+  const auto* word = found->text();
   if (word == nullptr) {
     return invalid(key, "must be a string");
   }
@@ -177,8 +168,8 @@ Result<std::string> JsonObject::text(std::string_view key) const {
 }
 
 Result<JsonObject> JsonObject::object(std::string_view key) const {
-  RELATA_TRY_ASSIGN(const json* found, value(key));
-  const auto* fields = found->get_ptr<const json::object_t*>();
+  RELATA_TRY_ASSIGN(const Json* found, value(key));
+  const auto* fields = found->fields();
   if (fields == nullptr) {
     return invalid(key, "must be an object");
   }

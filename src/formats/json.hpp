@@ -3,7 +3,6 @@
 #pragma once
 
 #include <initializer_list>
-#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
@@ -11,12 +10,13 @@
 #include <vector>
 
 #include "src/base/result.hpp"
+#include "src/formats/json_value.hpp"
 
 namespace relata::formats {
 
 /// Parses a whole text. Errors: file_damaged naming `file` and the byte of a syntax error, a key
 /// that is there twice, or nesting beyond kMaxJsonDepth.
-Result<nlohmann::json> parse_json(std::string_view text, const std::string& file);
+Result<Json> parse_json(std::string_view text, const std::string& file);
 
 /// A word as an error quotes it: in quotes, and cut where it is long.
 std::string in_quotes(std::string_view word);
@@ -29,7 +29,7 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 class JsonObject {
  public:
   /// The object at the top of a file. Errors: file_damaged if the file holds something else.
-  static Result<JsonObject> top(const nlohmann::json& value, const std::string& file);
+  static Result<JsonObject> top(const Json& value, const std::string& file);
 
   /// The place of a field as errors name it: "config.json: norm.epsilon".
   std::string place(std::string_view key) const { return prefix_ + std::string(key); }
@@ -52,7 +52,7 @@ class JsonObject {
   Result<std::string> text(std::string_view key) const;
   Result<JsonObject> object(std::string_view key) const;
   /// The field itself, whatever its type, null included. Errors: absent.
-  Result<const nlohmann::json*> value(std::string_view key) const;
+  Result<const Json*> value(std::string_view key) const;
 
   /// Refuses every key that is not named, with the nearest one that is.
   Result<void> allow_only(std::initializer_list<std::string_view> keys) const;
@@ -74,13 +74,13 @@ class JsonObject {
   }
 
  private:
-  JsonObject(const nlohmann::json::object_t* fields, std::string prefix)
+  JsonObject(const Json::Object* fields, std::string prefix)
       : fields_(fields), prefix_(std::move(prefix)) {}
-  const nlohmann::json* find(std::string_view key) const;
+  const Json* find(std::string_view key) const;
   Error unknown_word(std::string_view key, const std::string& word,
                      std::span<const std::string_view> words) const;
 
-  const nlohmann::json::object_t* fields_;
+  const Json::Object* fields_;
   std::string prefix_;  // "config.json: " or "config.json: norm."
 };
 

@@ -1,5 +1,5 @@
-// A parser of our own for the library's values: its parser would do, but the numbers and messages
-// it brings weigh a tenth of the WebAssembly module.
+// A parser of our own: with their number and message code, those of libraries weigh a tenth of the
+// WebAssembly module.
 #include <algorithm>
 #include <cstdint>
 #include <limits>
@@ -11,21 +11,19 @@
 namespace relata::formats {
 namespace {
 
-using nlohmann::json;
-
 /// Receives the parser's events and builds the value: the one place where depth and doubled keys
 /// can be seen.
 class Builder {
  public:
   explicit Builder(const std::string& file) : file_(file) {}
 
-  bool add(json value) {
+  bool add(Json value) {
     insert(std::move(value));
     return true;
   }
 
   // A container's address holds while it is open: only its own last element grows.
-  bool open(json container) {
+  bool open(Json container) {
     if (stack_.size() == kMaxJsonDepth) {
       return fail(file_, "nested deeper than " + std::to_string(kMaxJsonDepth) + " levels");
     }
@@ -39,7 +37,7 @@ class Builder {
   }
 
   bool key(std::string name) {
-    const auto* fields = stack_.back()->get_ptr<json::object_t*>();
+    const auto* fields = stack_.back()->fields();
     if (fields->find(name) != fields->end()) {
       return fail(file_, "the key " + in_quotes(name) + " is there twice");
     }
@@ -51,7 +49,7 @@ class Builder {
     return fail(file_ + ": byte " + std::to_string(position), "this is not valid JSON");
   }
 
-  Result<json> finish(bool complete) {
+  Result<Json> finish(bool complete) {
     if (!complete) {
       return error_;
     }
@@ -59,15 +57,15 @@ class Builder {
   }
 
  private:
-  json* insert(json value) {
+  Json* insert(Json value) {
     if (stack_.empty()) {
       root_ = std::move(value);
       return &root_;
     }
-    if (auto* elements = stack_.back()->get_ptr<json::array_t*>()) {
+    if (auto* elements = stack_.back()->items()) {
       return &elements->emplace_back(std::move(value));
     }
-    auto* fields = stack_.back()->get_ptr<json::object_t*>();
+    auto* fields = stack_.back()->fields();
     return &fields->emplace(std::move(key_), std::move(value)).first->second;
   }
 
@@ -77,14 +75,13 @@ class Builder {
   }
 
   const std::string& file_;
-  json root_;
-  std::vector<json*> stack_;
+  Json root_;
+  std::vector<Json*> stack_;
   std::string key_;
   Error error_{ErrorCode::file_damaged, file_, "this is not valid JSON"};
 };
 
-/// The grammar of RFC 8259. The library's own parser would do, but its number and message code
-/// weighs a tenth of the WebAssembly module. Numbers that 53 bits and a power of ten up to 22 hold
+/// The grammar of RFC 8259. Numbers that 53 bits and a power of ten up to 22 hold
 /// (all that configurations have) are exact; others may be off by their last digits.
 class Parser {
  public:
@@ -123,20 +120,20 @@ class Parser {
         return array();
       case '"': {
         std::string text;
-        return string(text) && builder_.add(std::move(text));
+        return string(text) && builder_.add(Json(std::move(text)));
       }
       case 't':
-        return literal("true", true);
+        return literal("true", Json(true));
       case 'f':
-        return literal("false", false);
+        return literal("false", Json(false));
       case 'n':
-        return literal("null", nullptr);
+        return literal("null", Json());
       default:
         return number();
     }
   }
 
-  bool literal(std::string_view word, json meaning) {
+  bool literal(std::string_view word, Json meaning) {
     if (!text_.substr(at_).starts_with(word)) {
       return wrong();
     }
@@ -146,7 +143,7 @@ class Parser {
 
   bool object() {
     ++at_;
-    if (!builder_.open(json::object())) {
+    if (!builder_.open(Json::object())) {
       return false;
     }
     skip_blanks();
@@ -174,7 +171,7 @@ class Parser {
 
   bool array() {
     ++at_;
-    if (!builder_.open(json::array())) {
+    if (!builder_.open(Json::list())) {
       return false;
     }
     skip_blanks();
@@ -357,14 +354,14 @@ class Parser {
       exponent += below ? -bounded : bounded;
     }
     if (whole && !negative) {
-      return builder_.add(mantissa);
+      return builder_.add(Json(mantissa));
     }
     if (whole && mantissa <= static_cast<std::uint64_t>(INT64_MAX)) {
-      return builder_.add(-static_cast<std::int64_t>(mantissa));
+      return builder_.add(Json(-static_cast<std::int64_t>(mantissa)));
     }
     const double magnitude = scaled(static_cast<double>(mantissa), exponent);
     return magnitude <= std::numeric_limits<double>::max()
-               ? builder_.add(negative ? -magnitude : magnitude)
+               ? builder_.add(Json(negative ? -magnitude : magnitude))
                : wrong();
   }
 
@@ -391,7 +388,7 @@ class Parser {
 
 }  // namespace
 
-Result<json> parse_json(std::string_view text, const std::string& file) {
+Result<Json> parse_json(std::string_view text, const std::string& file) {
   Builder builder(file);
   return builder.finish(Parser(text, builder).run());
 }

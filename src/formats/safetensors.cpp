@@ -7,6 +7,7 @@
 #include <string_view>
 #include <utility>
 
+#include "src/base/sort.hpp"
 #include "src/formats/json.hpp"
 #include "src/formats/limits.hpp"
 
@@ -50,8 +51,6 @@ Result<std::uint64_t> safetensors_header_size(std::span<const std::byte> prefix,
 namespace formats {
 namespace {
 
-using nlohmann::json;
-
 /// Bits of one value of every type the format knows, ours or not: all of a file has to add up. 0:
 /// unknown.
 std::uint64_t bits_of(std::string_view dtype) {
@@ -79,23 +78,23 @@ bool multiply(std::uint64_t a, std::uint64_t b, std::uint64_t& product) {
 }
 
 /// An array of at most `limit` whole numbers that are not negative, or false.
-bool read_sizes(const json& value, std::size_t limit, std::vector<std::uint64_t>& sizes) {
-  const auto* elements = value.get_ptr<const json::array_t*>();
+bool read_sizes(const Json& value, std::size_t limit, std::vector<std::uint64_t>& sizes) {
+  const auto* elements = value.items();
   if (elements == nullptr || elements->size() > limit) {
     return false;
   }
-  for (const json& element : *elements) {
-    if (!element.is_number_unsigned()) {
+  for (const Json& element : *elements) {
+    if (element.whole() == nullptr) {
       return false;
     }
-    sizes.push_back(*element.get_ptr<const json::number_unsigned_t*>());
+    sizes.push_back(*element.whole());
   }
   return true;
 }
 
 /// One entry of the header; its offset still counts from the end of the header.
-Result<TensorInfo> read_entry(const std::string& file, const std::string& name, const json& value) {
-  const auto* fields = value.get_ptr<const json::object_t*>();
+Result<TensorInfo> read_entry(const std::string& file, const std::string& name, const Json& value) {
+  const auto* fields = value.fields();
   const auto find = [&](const char* key) {
     const auto found = fields->find(key);
     return found == fields->end() ? nullptr : &found->second;
@@ -108,7 +107,7 @@ Result<TensorInfo> read_entry(const std::string& file, const std::string& name, 
 
   TensorInfo tensor;
   tensor.name = name;
-  const auto* dtype = find("dtype")->get_ptr<const json::string_t*>();
+  const auto* dtype = find("dtype")->text();
   if (dtype == nullptr) {
     return damaged(file, name, "dtype has to be a string");
   }
@@ -144,13 +143,13 @@ Result<TensorInfo> read_entry(const std::string& file, const std::string& name, 
   return tensor;
 }
 
-Result<void> check_metadata(const std::string& file, const json& value) {
-  const auto* fields = value.get_ptr<const json::object_t*>();
+Result<void> check_metadata(const std::string& file, const Json& value) {
+  const auto* fields = value.fields();
   if (fields == nullptr) {
     return damaged(file, "__metadata__", "has to be an object");
   }
   for (const auto& [key, text] : *fields) {
-    if (!text.is_string()) {
+    if (text.text() == nullptr) {
       return damaged(file, "__metadata__", "has to hold strings only");
     }
   }
@@ -161,8 +160,8 @@ Result<void> check_metadata(const std::string& file, const json& value) {
 /// none or to two.
 Result<void> arrange(const std::string& file, std::vector<TensorInfo>& tensors,
                      std::uint64_t data_start, std::uint64_t file_size) {
-  std::stable_sort(tensors.begin(), tensors.end(), [](const TensorInfo& a, const TensorInfo& b) {
-    return std::pair(a.offset, a.bytes) < std::pair(b.offset, b.bytes);
+  sort_stably(tensors, [](const TensorInfo& a, const TensorInfo& b) {
+    return a.offset != b.offset ? a.offset < b.offset : a.bytes < b.bytes;
   });
   const std::uint64_t data_bytes = file_size - data_start;
   std::uint64_t end = 0;
@@ -200,8 +199,8 @@ Result<std::vector<TensorInfo>> read_header(const std::string& file,
   }
   const std::string_view text(reinterpret_cast<const char*>(header.data()) + kPrefixBytes,
                               header.size() - kPrefixBytes);
-  RELATA_TRY_ASSIGN(const json root, parse_json(text, file + ": header"));
-  const auto* entries = root.get_ptr<const json::object_t*>();
+  RELATA_TRY_ASSIGN(const Json root, parse_json(text, file + ": header"));
+  const auto* entries = root.fields();
   if (entries == nullptr || text.front() != '{') {
     return damaged(file, "header", "has to begin with an object");
   }

@@ -10,8 +10,6 @@ namespace relata {
 namespace formats {
 namespace {
 
-using nlohmann::json;
-
 Error damaged(const std::string& key, std::string message) {
   return Error{ErrorCode::file_damaged, std::string(kIndexFile) + ": " + key, std::move(message)};
 }
@@ -26,30 +24,30 @@ bool is_file_name(const std::string& name) {
 }
 
 /// The parsed index. Its weight_map is there, and holds names of files.
-Result<json> read_index(std::string_view text) {
+Result<Json> read_index(std::string_view text) {
   if (text.size() > kMaxHeaderBytes) {
     return Error{ErrorCode::file_damaged, kIndexFile,
                  "the file is longer than the limit of " + std::to_string(kMaxHeaderBytes)};
   }
-  RELATA_TRY_ASSIGN(json root, parse_json(text, kIndexFile));
-  auto* fields = root.get_ptr<json::object_t*>();
-  auto* map = fields == nullptr ? nullptr : (*fields)["weight_map"].get_ptr<json::object_t*>();
+  RELATA_TRY_ASSIGN(Json root, parse_json(text, kIndexFile));
+  auto* fields = root.fields();
+  auto* map = fields == nullptr ? nullptr : root["weight_map"].fields();
   if (map == nullptr || map->empty() || map->size() > kMaxTensors) {
     return damaged("weight_map", "has to be an object that names the file of every tensor");
   }
   for (const auto& [tensor, file] : *map) {
-    const auto* name = file.get_ptr<const json::string_t*>();
+    const auto* name = file.text();
     if (name == nullptr || !is_file_name(*name)) {
       return damaged("weight_map." + tensor, "has to be the name of a .safetensors file beside it");
     }
   }
-  return json(std::move(*map));
+  return std::move(root["weight_map"]);
 }
 
-json::object_t& entries(json& map) { return *map.get_ptr<json::object_t*>(); }
-const std::string& name_of(const json& file) { return *file.get_ptr<const json::string_t*>(); }
+Json::Object& entries(Json& map) { return *map.fields(); }
+const std::string& name_of(const Json& file) { return *file.text(); }
 
-Result<std::vector<std::string>> files_of(json& map) {
+Result<std::vector<std::string>> files_of(Json& map) {
   std::vector<std::string> names;
   for (const auto& [tensor, file] : entries(map)) {
     const auto place = std::lower_bound(names.begin(), names.end(), name_of(file));
@@ -70,7 +68,7 @@ Error TensorFiles::error(ErrorCode code, const TensorInfo& tensor, std::string m
 }
 
 Result<TensorFiles> read_shards(std::string_view index, std::span<const ShardHeader> shards) {
-  RELATA_TRY_ASSIGN(json map, read_index(index));
+  RELATA_TRY_ASSIGN(Json map, read_index(index));
   RELATA_TRY_ASSIGN(std::vector<std::string> missing, files_of(map));
   TensorFiles result{{}, kIndexFile};
   for (const ShardHeader& shard : shards) {
@@ -108,7 +106,7 @@ Result<TensorFiles> read_shards(std::string_view index, std::span<const ShardHea
 }  // namespace formats
 
 Result<std::vector<std::string>> shard_names(std::string_view index) {
-  RELATA_TRY_ASSIGN(nlohmann::json map, formats::read_index(index));
+  RELATA_TRY_ASSIGN(formats::Json map, formats::read_index(index));
   return formats::files_of(map);
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "src/base/sort.hpp"
+
 namespace relata {
 namespace {
 
@@ -12,7 +14,7 @@ float& at(std::span<float> scores, int id) { return scores[static_cast<std::size
 
 std::vector<int> distinct(std::span<const int> ids) {
   std::vector<int> result(ids.begin(), ids.end());
-  std::sort(result.begin(), result.end());
+  sort_stably(result, [](int a, int b) { return a < b; });
   result.erase(std::unique(result.begin(), result.end()), result.end());
   return result;
 }

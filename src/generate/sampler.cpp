@@ -4,6 +4,8 @@
 #include <cmath>
 #include <limits>
 
+#include "src/base/sort.hpp"
+
 namespace relata {
 namespace {
 
@@ -73,8 +75,7 @@ void keep_typical(double typical_p, std::vector<Candidate>& candidates) {
     entries.push_back(
         {std::abs(-std::log(probabilities[i]) - entropy), probabilities[i], candidates[i]});
   }
-  std::stable_sort(entries.begin(), entries.end(),
-                   [](const Entry& a, const Entry& b) { return a.distance < b.distance; });
+  sort_stably(entries, [](const Entry& a, const Entry& b) { return a.distance < b.distance; });
   double mass = 0;
   std::size_t last = 0;
   while (last + 1 < entries.size() && (mass += entries[last].probability) < typical_p) {
@@ -102,12 +103,12 @@ std::vector<Candidate> sampling_candidates(const SearchOptions& search,
     return candidates;
   }
   const auto top_k = static_cast<std::size_t>(search.top_k);
-  if (top_k > 0 && top_k < candidates.size()) {
-    std::partial_sort(candidates.begin(), candidates.begin() + search.top_k, candidates.end(),
-                      better);
-    candidates.resize(top_k);
-  } else if (search.top_p < 1 || search.typical_p < 1) {
-    std::sort(candidates.begin(), candidates.end(), better);
+  const bool cuts = top_k > 0 && top_k < candidates.size();
+  if (cuts || search.top_p < 1 || search.typical_p < 1) {
+    const std::size_t best = cuts ? top_k : candidates.size();
+    std::partial_sort(candidates.begin(), candidates.begin() + static_cast<std::ptrdiff_t>(best),
+                      candidates.end(), better);
+    candidates.resize(best);
   }
   if (search.top_p < 1) {
     keep_top_p(search.top_p, candidates);
