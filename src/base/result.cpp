@@ -10,8 +10,9 @@ Error& Error::operator=(const Error&) = default;
 Error& Error::operator=(Error&&) noexcept = default;
 Error::~Error() = default;
 
-Fault::Fault(Error error) : error_(new Error(std::move(error))) {}
-void Fault::destroy(Error* error) { delete error; }
+Handed hand_on(Error error) { return {new Error(std::move(error))}; }
+
+void destroy(Handed handed) { delete handed.error; }
 
 const char* to_string(ErrorCode code) {
   switch (code) {

@@ -12,6 +12,8 @@
 #else
 #define RELATA_IN_REGISTERS
 #endif
+// Inlined, nearly all of it turns out to do nothing; compilers that save space do not look.
+#define RELATA_INLINE [[gnu::always_inline]]
 
 namespace relata {
 
@@ -47,99 +49,97 @@ struct Error {
 
 /// An Error that is handed on, by a plain pointer: whoever takes it owns it. Only RELATA_TRY makes
 /// one.
-struct [[nodiscard]] Handed {
-  Error* error = nullptr;
+struct Handed {
+  const Error* error = nullptr;
 };
+/// Stands where an error was that has been handed on.
+inline constexpr char kGoneMark = 0;
+inline Handed gone() { return {reinterpret_cast<const Error*>(&kGoneMark)}; }
 
-/// An Error that has been made, or none: one pointer, so that a Result costs next to nothing.
-class RELATA_IN_REGISTERS [[nodiscard]] Fault {
- public:
-  Fault() = default;
-  Fault(Error error);
-  Fault(Handed handed) : error_(handed.error) {}
-  Fault(Fault&& other) noexcept : error_(std::exchange(other.error_, nullptr)) {}
-  Fault& operator=(Fault&& other) noexcept {
-    std::swap(error_, other.error_);
-    return *this;
-  }
-  ~Fault() {
-    if (error_ != nullptr) {
-      destroy(error_);
-    }
-  }
-
-  const Error* get() const { return error_; }
-  Handed hand_on() { return {std::exchange(error_, nullptr)}; }
-
- private:
-  static void destroy(Error* error);
-
-  Error* error_ = nullptr;
-};
+/// An Error on the heap, from a value.
+Handed hand_on(Error error);
+/// Frees it.
+void destroy(Handed handed);
 
 /// Either a value or an Error. `Result<void>` carries no value.
 template <class T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : has_value_(true), value_(std::move(value)) {}
-  Result(Error error) : fault_(std::move(error)) {}
+  Result(T value) : value_(std::move(value)) {}
+  Result(Error error) : fault_(relata::hand_on(std::move(error))) {}
   Result(Handed handed) : fault_(handed) {}
-  Result(Result&& other) noexcept : fault_(std::move(other.fault_)), has_value_(other.has_value_) {
-    if (has_value_) {
+  Result(Result&& other) noexcept {
+    if (other.ok()) {
       std::construct_at(&value_, std::move(other.value_));
+    } else {
+      fault_ = other.hand_on();
     }
   }
   Result& operator=(Result&&) = delete;
-  ~Result() {
-    if (has_value_) {
+  RELATA_INLINE ~Result() {
+    if (ok()) {
       std::destroy_at(&value_);
+    } else if (fault_.error != gone().error) {
+      destroy(fault_);
     }
   }
 
-  bool ok() const { return has_value_; }
+  RELATA_INLINE bool ok() const { return fault_.error == nullptr; }
   T& value() { return value_; }
   const T& value() const { return value_; }
-  const Error& error() const { return *fault_.get(); }
-  /// The error, to be handed on; not ok() only.
-  Handed hand_on() { return fault_.hand_on(); }
+  const Error& error() const { return *fault_.error; }
+  /// Gives the error away; what is left is neither a value nor an error. Not for ok().
+  RELATA_INLINE Handed hand_on() { return std::exchange(fault_, gone()); }
 
  private:
-  Fault fault_;
-  bool has_value_ = false;
+  Handed fault_;
   union {
-    T value_;  // while has_value_
+    T value_;  // while ok()
   };
 };
 
+/// One pointer, so it travels as one.
 template <>
 class RELATA_IN_REGISTERS [[nodiscard]] Result<void> {
  public:
   Result() = default;
-  Result(Error error) : fault_(std::move(error)) {}
+  Result(Error error) : fault_(relata::hand_on(std::move(error))) {}
   Result(Handed handed) : fault_(handed) {}
-  bool ok() const { return fault_.get() == nullptr; }
-  const Error& error() const { return *fault_.get(); }
-  Handed hand_on() { return fault_.hand_on(); }
+  Result(Result&& other) noexcept : fault_(other.ok() ? Handed() : other.hand_on()) {}
+  Result& operator=(Result&& other) noexcept {
+    std::swap(fault_, other.fault_);
+    return *this;
+  }
+  RELATA_INLINE ~Result() {
+    if (!ok() && fault_.error != gone().error) {
+      destroy(fault_);
+    }
+  }
+
+  RELATA_INLINE bool ok() const { return fault_.error == nullptr; }
+  const Error& error() const { return *fault_.error; }
+  RELATA_INLINE Handed hand_on() { return std::exchange(fault_, gone()); }
 
  private:
-  Fault fault_;
+  Handed fault_;
 };
 
 }  // namespace relata
 
 // Evaluates a Result and returns its error from the enclosing function; the second form also binds
-// the value.
+// the value. (A statement expression, which GCC and Clang have: the Result is gone at once, where
+// it is plain that it holds no error.)
 #define RELATA_TRY(expression)                                    \
   do {                                                            \
     if (auto relata_result = (expression); !relata_result.ok()) { \
       return relata_result.hand_on();                             \
     }                                                             \
   } while (false)
-#define RELATA_CONCAT_(a, b) a##b
-#define RELATA_CONCAT(a, b) RELATA_CONCAT_(a, b)
-#define RELATA_TRY_ASSIGN(declaration, expression)             \
-  auto RELATA_CONCAT(relata_result_, __LINE__) = (expression); \
-  if (!RELATA_CONCAT(relata_result_, __LINE__).ok()) {         \
-    return RELATA_CONCAT(relata_result_, __LINE__).hand_on();  \
-  }                                                            \
-  declaration = std::move(RELATA_CONCAT(relata_result_, __LINE__).value())
+#define RELATA_TRY_ASSIGN(declaration, expression) \
+  declaration = ({                                 \
+    auto relata_result = (expression);             \
+    if (!relata_result.ok()) {                     \
+      return relata_result.hand_on();              \
+    }                                              \
+    std::move(relata_result.value());              \
+  })

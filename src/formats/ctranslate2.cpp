@@ -215,6 +215,7 @@ Result<void> read_ids(const Ctranslate2Texts& texts, const Ctranslate2Tokens& to
     return found == target.end() ? Json()
                                  : Json(static_cast<std::uint64_t>(found - target.begin()));
   };
+  config["pad_token_id"] = Json();
   config["unk_token_id"] = id_of(tokens.unk);
   config["bos_token_id"] = id_of(tokens.bos);
   config["eos_token_id"] = id_of(tokens.eos);
