@@ -46,9 +46,8 @@ class AlignedBuffer {
                                 std::align_val_t{kAlignment}, std::nothrow);
     }
     if (memory == nullptr) {
-      return Error{ErrorCode::out_of_memory, where,
-                   "cannot allocate " + std::to_string(count) + " values of " +
-                       std::to_string(sizeof(T)) + " bytes"};
+      return fail(ErrorCode::out_of_memory, where,
+                  {"cannot allocate ", count, " values of ", sizeof(T), " bytes"});
     }
     std::memset(memory, 0, static_cast<std::size_t>(count) * sizeof(T));
     buffer.data_ = static_cast<T*>(memory);

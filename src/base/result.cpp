@@ -1,16 +1,55 @@
 #include "src/base/result.hpp"
 
+#include <cstring>
+
 namespace relata {
 
-Error::Error(ErrorCode error_code, std::string place, std::string sentence)
-    : code(error_code), where(std::move(place)), message(std::move(sentence)) {}
-Error::Error(const Error&) = default;
-Error::Error(Error&&) noexcept = default;
-Error& Error::operator=(const Error&) = default;
-Error& Error::operator=(Error&&) noexcept = default;
-Error::~Error() = default;
+namespace {
 
-Handed hand_on(Error error) { return {new Error(std::move(error))}; }
+template <class Number>
+Number read(const void* at) {
+  Number number;
+  std::memcpy(&number, at, sizeof number);
+  return number;
+}
+
+void append_number(std::uint64_t magnitude, bool is_negative, std::string& text) {
+  char digits[20];  // of 2^64 - 1
+  char* const end = digits + sizeof digits;
+  char* first = end;
+  do {
+    *--first = static_cast<char>('0' + magnitude % 10);
+    magnitude /= 10;
+  } while (magnitude > 0);
+  text.append(is_negative ? "-" : "").append(first, end);
+}
+
+}  // namespace
+
+void Words::append_to(std::string& text) const {
+  const auto kind = static_cast<Kind>(tag_ >> kSizeBits);
+  const std::size_t size = tag_ & kMaxSize;
+  if (kind == Kind::text) {
+    text.append(static_cast<const char*>(at_), size);
+  } else if (kind == Kind::pieces) {
+    for (std::size_t i = 0; i < size; ++i) {
+      static_cast<const Words*>(at_)[i].append_to(text);
+    }
+  } else if (kind == Kind::natural) {
+    append_number(size == 8 ? read<std::uint64_t>(at_) : read<std::uint32_t>(at_), false, text);
+  } else {
+    const std::int64_t number = size == 8 ? read<std::int64_t>(at_) : read<std::int32_t>(at_);
+    const auto bits = static_cast<std::uint64_t>(number);
+    append_number(number < 0 ? 0 - bits : bits, number < 0, text);
+  }
+}
+
+Handed fail(ErrorCode code, const Words& where, const Words& message) {
+  auto* const error = new Error{code, {}, {}};
+  where.append_to(error->where);
+  message.append_to(error->message);
+  return {error};
+}
 
 void destroy(Handed handed) { delete handed.error; }
 

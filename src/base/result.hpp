@@ -2,8 +2,12 @@
 // aborts.
 #pragma once
 
+#include <concepts>
+#include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 // A class whose only member is a pointer travels as that pointer, destructor or not.
@@ -32,42 +36,64 @@ enum class ErrorCode {
 /// The code's name as users see it, for example "file_damaged".
 const char* to_string(ErrorCode code);
 
-/// What went wrong and where. Its members are defined out of line: an Error leaves almost every
-/// function, and inlined they would be a good part of the module.
+/// What went wrong and where.
 struct Error {
-  Error(ErrorCode code, std::string where, std::string message);
-  Error(const Error&);
-  Error(Error&&) noexcept;
-  Error& operator=(const Error&);
-  Error& operator=(Error&&) noexcept;
-  ~Error();
-
   ErrorCode code;
   std::string where;    // file, tensor, field, option or byte offset
   std::string message;  // one sentence in plain words
 };
 
-/// An Error that is handed on, by a plain pointer: whoever takes it owns it. Only RELATA_TRY makes
-/// one.
+/// A text, a whole number, or pieces of those: {"byte ", position, " is wrong"}. Borrowed, like a
+/// view: for a call's arguments only. (Put together in place, the texts of errors are a tenth of
+/// the WebAssembly module.)
+class Words {
+ public:
+  Words(const char* text) : Words(std::string_view(text)) {}
+  Words(const std::string& text) : Words(std::string_view(text)) {}
+  Words(std::string_view text) : at_(text.data()), tag_(tag(Kind::text, text.size())) {}
+  Words(std::initializer_list<Words> pieces)
+      : at_(pieces.begin()), tag_(tag(Kind::pieces, pieces.size())) {}
+  template <std::integral Number>
+    requires(sizeof(Number) >= 4)
+  Words(const Number& number)
+      : at_(&number),
+        tag_(tag(std::signed_integral<Number> ? Kind::whole : Kind::natural, sizeof(Number))) {}
+
+  void append_to(std::string& text) const;
+
+ private:
+  enum class Kind : std::uint32_t { text, pieces, whole, natural };
+  static constexpr std::uint32_t kSizeBits = 30;
+  static constexpr std::uint32_t kMaxSize = (1U << kSizeBits) - 1;
+  static constexpr std::uint32_t tag(Kind kind, std::size_t size) {
+    return static_cast<std::uint32_t>(kind) << kSizeBits |
+           static_cast<std::uint32_t>(size < kMaxSize ? size : kMaxSize);
+  }
+
+  const void* at_;
+  std::uint32_t tag_;  // the kind, and how many characters, pieces or bytes
+};
+
+/// An Error that is handed on, by a plain pointer: whoever takes it owns it.
 struct Handed {
   const Error* error = nullptr;
 };
+/// Makes one.
+Handed fail(ErrorCode code, const Words& where, const Words& message);
+/// Frees it.
+void destroy(Handed handed);
 /// Stands where an error was that has been handed on.
 inline constexpr char kGoneMark = 0;
 inline Handed gone() { return {reinterpret_cast<const Error*>(&kGoneMark)}; }
-
-/// An Error on the heap, from a value.
-Handed hand_on(Error error);
-/// Frees it.
-void destroy(Handed handed);
 
 /// Either a value or an Error. `Result<void>` carries no value.
 template <class T>
 class [[nodiscard]] Result {
  public:
   Result(T value) : value_(std::move(value)) {}
-  Result(Error error) : fault_(relata::hand_on(std::move(error))) {}
   Result(Handed handed) : fault_(handed) {}
+  /// A copy of another's error.
+  Result(const Error& error) : fault_(fail(error.code, error.where, error.message)) {}
   Result(Result&& other) noexcept {
     if (other.ok()) {
       std::construct_at(&value_, std::move(other.value_));
@@ -103,8 +129,9 @@ template <>
 class RELATA_IN_REGISTERS [[nodiscard]] Result<void> {
  public:
   Result() = default;
-  Result(Error error) : fault_(relata::hand_on(std::move(error))) {}
   Result(Handed handed) : fault_(handed) {}
+  /// A copy of another's error.
+  Result(const Error& error) : fault_(fail(error.code, error.where, error.message)) {}
   Result(Result&& other) noexcept : fault_(other.ok() ? Handed() : other.hand_on()) {}
   Result& operator=(Result&& other) noexcept {
     std::swap(fault_, other.fault_);

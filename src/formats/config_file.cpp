@@ -10,9 +10,8 @@ namespace {
 
 Result<Json> parse_file(std::string_view text, const char* file) {
   if (text.size() > kMaxConfigBytes) {
-    return Error{
-        ErrorCode::file_damaged, file,
-        "the file is longer than the limit of " + std::to_string(kMaxConfigBytes) + " bytes"};
+    return fail(ErrorCode::file_damaged, file,
+                {"the file is longer than the limit of ", kMaxConfigBytes, " bytes"});
   }
   return parse_json(text, file);
 }
@@ -34,7 +33,7 @@ Result<std::vector<int>> read_ids(const JsonObject& object, std::string_view key
     ids.push_back(static_cast<int>(*id));
   }
   if (ids.empty() || ids.size() > kMaxEosTokens) {
-    return object.invalid(key, "must hold from 1 to " + std::to_string(kMaxEosTokens) + " ids");
+    return object.invalid(key, {"must hold from 1 to ", kMaxEosTokens, " ids"});
   }
   return ids;
 }
@@ -69,14 +68,14 @@ constexpr std::pair<std::string_view, std::string_view> kRefused[] = {
     {"switch_transformers", "Switch Transformers: mixtures of experts are not supported"},
 };
 
-Error refuse(const JsonObject& file, const std::string& type) {
+Handed refuse(const JsonObject& file, const std::string& type) {
   std::string message = "models of type " + in_quotes(type) + " are not supported";
   for (const auto& [refused, reason] : kRefused) {
     if (refused == type) {
       message = reason;
     }
   }
-  return Error{ErrorCode::unsupported, file.place("model_type"), std::move(message)};
+  return fail(ErrorCode::unsupported, file.place("model_type"), message);
 }
 
 const Family* find_family(std::string_view type) {
@@ -121,7 +120,7 @@ Result<void> read_generation(const JsonObject& file, const JsonObject* generatio
 
 Result<ConfigFile> read_config(std::string_view config, std::string_view generation_config) {
   if (config.empty()) {
-    return Error{ErrorCode::file_missing, kConfigFile, "the folder has no such file"};
+    return fail(ErrorCode::file_missing, kConfigFile, "the folder has no such file");
   }
   RELATA_TRY_ASSIGN(const Json root, parse_file(config, kConfigFile));
   RELATA_TRY_ASSIGN(const JsonObject file, JsonObject::top(root, kConfigFile));
@@ -146,7 +145,7 @@ Result<ConfigFile> read_config(const JsonObject& file, const JsonObject* generat
   RELATA_TRY_ASSIGN(result.scales, read_quantization(file));
   if (const auto checked = check_all(result); !checked.ok()) {
     const Error& error = checked.error();
-    return Error{error.code, file.place(family->field(error.where)), error.message};
+    return fail(error.code, file.place(family->field(error.where)), error.message);
   }
   return result;
 }

@@ -41,8 +41,8 @@ constexpr TensorNames kNames = {
     .logits_bias_in_row = true,
 };
 
-Error unsupported(const JsonObject& file, std::string_view key, const std::string& what) {
-  return Error{ErrorCode::unsupported, file.place(key), what + " are not supported"};
+Handed unsupported(const JsonObject& file, std::string_view key, const Words& what) {
+  return fail(ErrorCode::unsupported, file.place(key), {what, " are not supported"});
 }
 
 Result<Activation> read_activation(const JsonObject& file) {
@@ -58,7 +58,7 @@ Result<Activation> read_activation(const JsonObject& file) {
       return activation;
     }
   }
-  return unsupported(file, kField, "activations \"" + name.substr(0, 80) + "\"");
+  return unsupported(file, kField, {"activations \"", name.substr(0, 80), "\""});
 }
 
 /// A size that each stack has of its own in the file, and both share here.

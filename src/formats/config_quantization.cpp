@@ -7,13 +7,13 @@
 namespace relata::formats {
 namespace {
 
-Error unsupported(const JsonObject& object, std::string_view key, const std::string& what) {
-  return Error{ErrorCode::unsupported, object.place(key), what + " not supported"};
+Handed unsupported(const JsonObject& object, std::string_view key, const Words& what) {
+  return fail(ErrorCode::unsupported, object.place(key), {what, " not supported"});
 }
 
 Result<void> require_word(const JsonObject& object, std::string_view key, std::string_view word) {
   RELATA_TRY_ASSIGN(const std::string found, object.text(key));
-  return found == word ? Result<void>() : unsupported(object, key, in_quotes(found) + " is");
+  return found == word ? Result<void>() : unsupported(object, key, {in_quotes(found), " is"});
 }
 
 Result<void> refuse_present(const JsonObject& object,
@@ -31,7 +31,7 @@ Result<void> refuse_present(const JsonObject& object,
 Result<ScaleShape> read_weights(const JsonObject& weights) {
   RELATA_TRY_ASSIGN(const int bits, weights.integer("num_bits", 1, 64));
   if (bits != 8) {
-    return unsupported(weights, "num_bits", "weights of " + std::to_string(bits) + " bits are");
+    return unsupported(weights, "num_bits", {"weights of ", bits, " bits are"});
   }
   RELATA_TRY_ASSIGN(const bool symmetric, weights.boolean_or("symmetric", true));
   if (!symmetric) {
@@ -52,7 +52,7 @@ Result<ScaleShape> read_weights(const JsonObject& weights) {
   if (strategy == "tensor") {
     return ScaleShape::tensor;
   }
-  return unsupported(weights, "strategy", in_quotes(strategy) + " is");
+  return unsupported(weights, "strategy", {in_quotes(strategy), " is"});
 }
 
 }  // namespace

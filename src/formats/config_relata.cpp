@@ -277,9 +277,8 @@ Result<ConfigFile> read_relata(const JsonObject& file, const JsonObject* generat
                               "decoder_start_token_id"}));
   RELATA_TRY_ASSIGN(const int version, file.integer("schema_version", 1, INT_MAX));
   if (version != kSchemaVersion) {
-    return Error{ErrorCode::unsupported, file.place("schema_version"),
-                 "version " + std::to_string(version) + " is newer than this program's " +
-                     std::to_string(kSchemaVersion)};
+    return fail(ErrorCode::unsupported, file.place("schema_version"),
+                {"version ", version, " is newer than this program's ", kSchemaVersion});
   }
 
   ConfigFile result;

@@ -82,9 +82,9 @@ class SearchReader {
   }
 
  private:
-  Error refuse(std::string_view key) const {
-    return Error{ErrorCode::unsupported, at(key).place(key),
-                 "generating with " + std::string(key) + " is not supported"};
+  Handed refuse(std::string_view key) const {
+    return fail(ErrorCode::unsupported, at(key).place(key),
+                {"generating with ", key, " is not supported"});
   }
   Result<std::vector<int>> ids_of(std::string_view key, const Json& value) const {
     std::vector<int> result;

@@ -65,8 +65,8 @@ Result<FeedForwardForm> read_form(const JsonObject& file, const char* fallback) 
   if (file.has("dense_act_fn")) {
     RELATA_TRY_ASSIGN(const std::string repeated, file.text("dense_act_fn"));
     if (repeated != form.activation) {
-      return file.invalid("dense_act_fn", "contradicts feed_forward_proj, which means \"" +
-                                              form.activation.substr(0, 80) + "\"");
+      return file.invalid("dense_act_fn", {"contradicts feed_forward_proj, which means \"",
+                                           form.activation.substr(0, 80), "\""});
     }
   }
   RELATA_TRY_ASSIGN(const bool repeated, file.boolean_or("is_gated_act", form.gated));
@@ -92,8 +92,8 @@ Result<Activation> read_activation(const JsonObject& file, const std::string& na
       return activation;
     }
   }
-  return Error{ErrorCode::unsupported, file.place("feed_forward_proj"),
-               "the activation \"" + name.substr(0, 80) + "\" is not supported"};
+  return fail(ErrorCode::unsupported, file.place("feed_forward_proj"),
+              {"the activation \"", name.substr(0, 80), "\" is not supported"});
 }
 
 /// Whether the configuration is that of T5EncoderModel: by its class, or because it has one stack.
@@ -112,7 +112,7 @@ Result<void> read_encoder_only(const JsonObject& file, ConfigFile& config) {
 /// Fields whose unusual values would change the arithmetic.
 Result<void> refuse_unsupported(const JsonObject& file) {
   const auto refuse = [&](const char* key, const char* what) {
-    return Error{ErrorCode::unsupported, file.place(key), std::string(what) + " are not supported"};
+    return fail(ErrorCode::unsupported, file.place(key), {what, " are not supported"});
   };
   RELATA_TRY_ASSIGN(const bool decoder_only, file.boolean_or("is_decoder", false));
   if (decoder_only) {

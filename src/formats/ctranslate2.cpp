@@ -99,7 +99,7 @@ class TensorLister {
     const std::size_t parts = ours.size();
     if (stored->bytes == 0 || stored->shape.empty() || stored->shape[0] % parts != 0) {
       return ctranslate2_error(ErrorCode::tensor_invalid, name,
-                               "has to hold " + std::to_string(parts) + " tensors stacked by rows");
+                               {"has to hold ", parts, " tensors stacked by rows"});
     }
     RELATA_TRY_ASSIGN(const std::vector<float> scales, read_scales(*stored, name));
     const std::size_t scales_each = scales.size() > 1 ? scales.size() / parts : 0;
@@ -141,16 +141,15 @@ class TensorLister {
     const std::size_t count = by_row ? static_cast<std::size_t>(stored.shape[0]) : 1;
     if (variable->info.dtype != "F32" || variable->value.size() != count * sizeof(float)) {
       return ctranslate2_error(ErrorCode::tensor_invalid, scale_name,
-                               "has to be " + std::to_string(count) + " floats");
+                               {"has to be ", count, " floats"});
     }
     for (std::size_t i = 0; i < count; ++i) {
       float scale = 0;
       std::memcpy(&scale, variable->value.data() + i * sizeof scale, sizeof scale);
       const float factor = 1 / scale;
       if (!(scale > 0) || !std::isnormal(factor)) {
-        return ctranslate2_error(
-            ErrorCode::tensor_invalid, scale_name,
-            "the scale at [" + std::to_string(i) + "] is not a positive number");
+        return ctranslate2_error(ErrorCode::tensor_invalid, scale_name,
+                                 {"the scale at [", i, "] is not a positive number"});
       }
       scales.push_back(factor);
     }
@@ -179,7 +178,7 @@ class TensorLister {
     }
     RELATA_TRY_ASSIGN(const auto residual, variables_.number(name + "/layer_norm_use_residual"));
     if (residual.value_or(0) != 0) {
-      return ctranslate2_unsupported(name + "/layer_norm_use_residual",
+      return ctranslate2_unsupported({name, "/layer_norm_use_residual"},
                                      "norms by one plus the weight");
     }
     return {};
@@ -197,9 +196,8 @@ Result<void> read_ids(const Ctranslate2Texts& texts, const Ctranslate2Tokens& to
   const auto check_size = [](const Ctranslate2Vocabulary& file, std::size_t count,
                              std::uint64_t rows) -> Result<void> {
     if (count != rows) {
-      return Error{ErrorCode::file_damaged, std::string(file.file),
-                   "has " + std::to_string(count) + " tokens, but the embedding is of " +
-                       std::to_string(rows)};
+      return fail(ErrorCode::file_damaged, file.file,
+                  {"has ", count, " tokens, but the embedding is of ", rows});
     }
     return {};
   };
@@ -223,8 +221,8 @@ Result<void> read_ids(const Ctranslate2Texts& texts, const Ctranslate2Tokens& to
   for (const auto& [key, token] :
        {std::pair{"eos_token_id", tokens.eos}, {"decoder_start_token_id", tokens.decoder_start}}) {
     if (config[key].is_null()) {
-      return Error{ErrorCode::file_damaged, std::string(texts.target.file),
-                   "does not have the token \"" + token.substr(0, 80) + "\""};
+      return fail(ErrorCode::file_damaged, texts.target.file,
+                  {"does not have the token \"", token.substr(0, 80), "\""});
     }
   }
   return {};

@@ -50,7 +50,7 @@ class ConfigReader {
     RELATA_TRY_ASSIGN(const auto encoder, variables_.attribute("encoder", key));
     RELATA_TRY_ASSIGN(const auto decoder, variables_.attribute("decoder", key));
     if (encoder != decoder) {
-      return ctranslate2_unsupported("decoder/" + key, "stacks that differ in this");
+      return ctranslate2_unsupported({"decoder/", key}, "stacks that differ in this");
     }
     return encoder;
   }
@@ -115,9 +115,8 @@ class ConfigReader {
     head_dim_ = stacked->shape[0] / 3 / num_heads_;
     config_["head_dim"] = Json(head_dim_);
     if (head_dim_ * num_heads_ * 3 != stacked->shape[0]) {
-      return ctranslate2_error(
-          ErrorCode::tensor_invalid, first + "self_attention/linear_0/weight",
-          "has to stack queries, keys and values of " + std::to_string(num_heads_) + " heads");
+      return ctranslate2_error(ErrorCode::tensor_invalid, {first, "self_attention/linear_0/weight"},
+                               {"has to stack queries, keys and values of ", num_heads_, " heads"});
     }
     RELATA_TRY_ASSIGN(const TensorInfo* hidden, variables_.matrix(first + "ffn/linear_0/weight"));
     config_["d_ff"] = Json(hidden->shape[0]);
@@ -224,13 +223,13 @@ class ConfigReader {
     RELATA_TRY_ASSIGN(const auto kv_heads, variables_.number(name + "/num_heads_kv"));
     const auto heads = static_cast<double>(num_heads_);
     if (multi_query.value_or(0) != 0 || kv_heads.value_or(heads) != heads) {
-      return ctranslate2_unsupported(name + (kv_heads ? "/num_heads_kv" : "/multi_query"),
+      return ctranslate2_unsupported({name, (kv_heads ? "/num_heads_kv" : "/multi_query")},
                                      "attentions with fewer keys than queries");
     }
     RELATA_TRY_ASSIGN(const auto head_dim, variables_.number(name + "/head_dim"));
     const double usual = static_cast<double>(d_model_) / heads;
     if (head_dim.value_or(usual) != static_cast<double>(head_dim_)) {
-      return ctranslate2_error(ErrorCode::tensor_invalid, name + "/linear_0/weight",
+      return ctranslate2_error(ErrorCode::tensor_invalid, {name, "/linear_0/weight"},
                                "has heads of another size than the file says");
     }
     RELATA_TRY_ASSIGN(const auto scale, variables_.number(name + "/queries_scale"));
@@ -238,7 +237,7 @@ class ConfigReader {
     const bool scaled = near(scale.value_or(root), root);
     if ((!scaled && *scale != 1) || (scale_attention_ && *scale_attention_ != scaled)) {
       return ctranslate2_unsupported(
-          name + "/queries_scale",
+          {name, "/queries_scale"},
           "scales but 1 and the inverse root of the head's size, all the same");
     }
     scale_attention_ = scaled;
@@ -251,7 +250,7 @@ class ConfigReader {
   Result<RelationForm> read_relation(const std::string& attention) {
     const std::string name = attention + "/";
     if (variables_.find(name + "relative_attention_bias") != nullptr) {
-      return ctranslate2_unsupported(name + "relative_attention_bias",
+      return ctranslate2_unsupported({name, "relative_attention_bias"},
                                      "biases by distance in this format");
     }
     RelationForm form;
@@ -259,7 +258,7 @@ class ConfigReader {
     if (symmetric) {
       RELATA_TRY_ASSIGN(const TensorInfo* keys, variables_.matrix(name + "relative_position_keys"));
       if (keys->shape[0] % 2 == 0) {
-        return ctranslate2_error(ErrorCode::tensor_invalid, name + "relative_position_keys",
+        return ctranslate2_error(ErrorCode::tensor_invalid, {name, "relative_position_keys"},
                                  "has to have an odd number of rows");
       }
       form.left = form.right = keys->shape[0] / 2;

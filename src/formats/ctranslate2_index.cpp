@@ -29,13 +29,11 @@ struct TypeOf {
 constexpr TypeOf kTypes[] = {{"F32", 4}, {"I8", 1},  {"I16", 2},
                              {"I32", 4}, {"F16", 2}, {"BF16", 2}};
 
-Error damaged(const std::string& place, std::string message) {
-  return Error{ErrorCode::file_damaged, std::string(kCtranslate2File) + ": " + place,
-               std::move(message)};
+Handed damaged(const Words& place, const Words& message) {
+  return fail(ErrorCode::file_damaged, {kCtranslate2File, ": ", place}, message);
 }
-Error unsupported(const std::string& place, std::string message) {
-  return Error{ErrorCode::unsupported, std::string(kCtranslate2File) + ": " + place,
-               std::move(message)};
+Handed unsupported(const Words& place, const Words& message) {
+  return fail(ErrorCode::unsupported, {kCtranslate2File, ": ", place}, message);
 }
 
 bool is_scale(std::string_view name) { return name.ends_with("weight_scale"); }
@@ -131,9 +129,8 @@ ByteRange Ctranslate2Scanner::next() const {
 Result<void> Ctranslate2Scanner::accept(std::span<const std::byte> bytes) {
   const ByteRange range = next();
   if (bytes.size() != range.bytes) {
-    return damaged(
-        "byte " + std::to_string(range.offset),
-        std::to_string(bytes.size()) + " bytes where " + std::to_string(range.bytes) + " were due");
+    return damaged({"byte ", range.offset},
+                   {bytes.size(), " bytes where ", range.bytes, " were due"});
   }
   Cursor cursor{bytes, position_};
   while (part_ != Part::done && cursor.at < bytes.size()) {
@@ -149,7 +146,7 @@ Result<void> Ctranslate2Scanner::accept(std::span<const std::byte> bytes) {
   wanted_ = cursor.needed > cursor.at ? cursor.needed - cursor.at : 0;
   position_ += cursor.at;
   if (part_ != Part::done && (wanted_ > file_size_ - position_ || position_ == file_size_)) {
-    return damaged("byte " + std::to_string(position_), "the file ends within its index");
+    return damaged({"byte ", position_}, "the file ends within its index");
   }
   return {};
 }
@@ -168,7 +165,7 @@ Result<bool> Ctranslate2Scanner::read_step(Cursor& cursor) {
     }
     constexpr std::uint64_t kLeast = 6;  // two empty names
     if (*count > kMaxTensors || *count > (file_size_ - cursor.position()) / kLeast) {
-      return damaged(cursor.place(), std::to_string(*count) + " aliases are too many");
+      return damaged(cursor.place(), {*count, " aliases are too many"});
     }
     part_ = Part::aliases;
     left_ = *count;
@@ -180,8 +177,7 @@ Result<bool> Ctranslate2Scanner::read_step(Cursor& cursor) {
   }
   if (left_ == 0) {
     if (cursor.position() != file_size_) {
-      return damaged(cursor.place(),
-                     std::to_string(file_size_ - cursor.position()) + " bytes belong to nothing");
+      return damaged(cursor.place(), {file_size_ - cursor.position(), " bytes belong to nothing"});
     }
     part_ = Part::done;
   }
@@ -194,16 +190,15 @@ Result<bool> Ctranslate2Scanner::read_head(Cursor& cursor) {
     return false;
   }
   if (*version < kFirstVersion || *version > kLastVersion) {
-    return unsupported("binary version",
-                       "version " + std::to_string(*version) + " is not one of 4, 5 and 6");
+    return unsupported("binary version", {"version ", *version, " is not one of 4, 5 and 6"});
   }
   RELATA_TRY_ASSIGN(const auto specification, cursor.name());
   if (!specification) {
     return false;
   }
   if (*specification != "TransformerSpec") {
-    return unsupported("specification", "models of \"" + specification->substr(0, 80) +
-                                            "\" are not supported, only TransformerSpec");
+    return unsupported("specification", {"models of \"", specification->substr(0, 80),
+                                         "\" are not supported, only TransformerSpec"});
   }
   const auto revision = cursor.number<std::uint32_t>();
   const auto count = cursor.number<std::uint32_t>();
@@ -211,12 +206,12 @@ Result<bool> Ctranslate2Scanner::read_head(Cursor& cursor) {
     return false;
   }
   if (*revision < kFirstRevision || *revision > kLastRevision) {
-    return unsupported("revision", "revision " + std::to_string(*revision) +
-                                       " of the specification is not one of 3 to 7");
+    return unsupported("revision",
+                       {"revision ", *revision, " of the specification is not one of 3 to 7"});
   }
   constexpr std::uint64_t kLeast = 9;  // an empty name, no dimension, no data
   if (*count == 0 || *count > kMaxTensors || *count > (file_size_ - cursor.position()) / kLeast) {
-    return damaged(cursor.place(), std::to_string(*count) + " variables are none or too many");
+    return damaged(cursor.place(), {*count, " variables are none or too many"});
   }
   index_.version = static_cast<int>(*version);
   index_.revision = static_cast<int>(*revision);
@@ -233,7 +228,7 @@ Result<bool> Ctranslate2Scanner::read_variable(Cursor& cursor) {
     return false;
   }
   if (*rank > kMaxRank) {
-    return damaged(*name, "has more than " + std::to_string(kMaxRank) + " dimensions");
+    return damaged(*name, {"has more than ", kMaxRank, " dimensions"});
   }
   TensorInfo& info = variable.info;
   info.name = std::move(*name);
@@ -250,7 +245,7 @@ Result<bool> Ctranslate2Scanner::read_variable(Cursor& cursor) {
     return false;
   }
   if (*type >= std::size(kTypes)) {
-    return unsupported(info.name, "the type " + std::to_string(*type) + " is not known");
+    return unsupported(info.name, {"the type ", int{*type}, " is not known"});
   }
   info.dtype = kTypes[*type].name;
   info.offset = cursor.position();
@@ -261,8 +256,8 @@ Result<bool> Ctranslate2Scanner::read_variable(Cursor& cursor) {
     expected = std::min<std::uint64_t>(expected * size, std::uint64_t{1} << 32);
   }
   if (expected != info.bytes) {
-    return damaged(info.name, "announces " + std::to_string(info.bytes) +
-                                  " bytes, which is not what shape and type need");
+    return damaged(info.name,
+                   {"announces ", info.bytes, " bytes, which is not what shape and type need"});
   }
   if (info.bytes > file_size_ - info.offset) {
     return damaged(info.name, "reaches past the end of the file");
@@ -277,8 +272,7 @@ Result<bool> Ctranslate2Scanner::read_variable(Cursor& cursor) {
     cursor.at += info.bytes;
   }
   if (index_.variables.contains(info.name)) {
-    return Error{ErrorCode::tensor_invalid, std::string(kCtranslate2File) + ": " + info.name,
-                 "is there twice"};
+    return fail(ErrorCode::tensor_invalid, {kCtranslate2File, ": ", info.name}, "is there twice");
   }
   std::string key = info.name;
   index_.variables.emplace(std::move(key), std::move(variable));
@@ -296,11 +290,10 @@ Result<bool> Ctranslate2Scanner::read_alias(Cursor& cursor) {
     return false;
   }
   if (!index_.variables.contains(*name)) {
-    return damaged(*alias, "stands for \"" + *name + "\", which is no variable of the file");
+    return damaged(*alias, {"stands for \"", *name, "\", which is no variable of the file"});
   }
   if (index_.variables.contains(*alias) || index_.aliases.contains(*alias)) {
-    return Error{ErrorCode::tensor_invalid, std::string(kCtranslate2File) + ": " + *alias,
-                 "is there twice"};
+    return fail(ErrorCode::tensor_invalid, {kCtranslate2File, ": ", *alias}, "is there twice");
   }
   index_.aliases.emplace(std::move(*alias), std::move(*name));
   --left_;
@@ -309,7 +302,7 @@ Result<bool> Ctranslate2Scanner::read_alias(Cursor& cursor) {
 
 Result<Ctranslate2Index> Ctranslate2Scanner::finish() {
   if (part_ != Part::done) {
-    return damaged("byte " + std::to_string(position_), "the index has not been read to its end");
+    return damaged({"byte ", position_}, "the index has not been read to its end");
   }
   return std::move(index_);
 }

@@ -19,8 +19,8 @@ Result<std::string> text_variable(const Ctranslate2Index& index, const char* nam
   }
   if (variable->info.dtype != "I8" || variable->info.shape.size() != 1 ||
       variable->value.size() != variable->info.bytes) {
-    return Error{ErrorCode::tensor_invalid, std::string(kCtranslate2File) + ": " + name,
-                 "has to be a short text"};
+    return fail(ErrorCode::tensor_invalid, {kCtranslate2File, ": ", name},
+                "has to be a short text");
   }
   return std::string(reinterpret_cast<const char*>(variable->value.data()), variable->value.size());
 }
@@ -31,15 +31,14 @@ Result<bool> flag_variable(const Ctranslate2Index& index, const char* name, bool
     return fallback;
   }
   if (variable->info.dtype != "I8" || variable->value.size() != 1) {
-    return Error{ErrorCode::tensor_invalid, std::string(kCtranslate2File) + ": " + name,
-                 "has to be one flag"};
+    return fail(ErrorCode::tensor_invalid, {kCtranslate2File, ": ", name}, "has to be one flag");
   }
   return variable->value[0] != std::byte{0};
 }
 
-Error no_start(std::string where) {
-  return Error{ErrorCode::unsupported, std::move(where),
-               "models without a start token of their own are not supported"};
+Handed no_start(const Words& where) {
+  return fail(ErrorCode::unsupported, where,
+              "models without a start token of their own are not supported");
 }
 
 /// Before version 6 these are variables of model.bin.
@@ -52,7 +51,7 @@ Result<Ctranslate2Tokens> read_old_tokens(const Ctranslate2Index& index) {
   RELATA_TRY_ASSIGN(tokens.add_source_eos, flag_variable(index, "with_source_eos", false));
   RELATA_TRY_ASSIGN(const bool by_caller, flag_variable(index, "user_decoder_start_tokens", false));
   if (by_caller) {
-    return no_start(std::string(kCtranslate2File) + ": user_decoder_start_tokens");
+    return no_start({kCtranslate2File, ": user_decoder_start_tokens"});
   }
   RELATA_TRY_ASSIGN(const bool with_bos, flag_variable(index, "with_target_bos", true));
   tokens.decoder_start = with_bos ? tokens.bos : tokens.eos;
@@ -96,18 +95,17 @@ Result<Ctranslate2Tokens> read_ctranslate2_tokens(const Ctranslate2Index& index,
     if (index.version < kFirstWithConfig) {
       return tokens;
     }
-    return Error{ErrorCode::file_missing, kConfigFile, "the folder has no such file"};
+    return fail(ErrorCode::file_missing, kConfigFile, "the folder has no such file");
   }
   if (config.size() > kMaxConfigBytes) {
-    return Error{
-        ErrorCode::file_damaged, kConfigFile,
-        "the file is longer than the limit of " + std::to_string(kMaxConfigBytes) + " bytes"};
+    return fail(ErrorCode::file_damaged, kConfigFile,
+                {"the file is longer than the limit of ", kMaxConfigBytes, " bytes"});
   }
   RELATA_TRY_ASSIGN(const Json root, parse_json(config, kConfigFile));
   RELATA_TRY_ASSIGN(const JsonObject file, JsonObject::top(root, kConfigFile));
   if (file.has("quantization_type")) {
-    return Error{ErrorCode::unsupported, file.place("quantization_type"),
-                 "weights quantised by other means than CTranslate2's are not supported"};
+    return fail(ErrorCode::unsupported, file.place("quantization_type"),
+                "weights quantised by other means than CTranslate2's are not supported");
   }
   RELATA_TRY_ASSIGN(tokens.layer_norm_epsilon, file.number_or("layer_norm_epsilon", 1e-30, 1, 0));
   if (index.version < kFirstWithConfig) {
@@ -128,27 +126,25 @@ Result<Ctranslate2Tokens> read_ctranslate2_tokens(const Ctranslate2Index& index,
 Result<std::vector<std::string>> read_ctranslate2_vocabulary(const Ctranslate2Vocabulary& file) {
   const std::string name(file.file);
   if (name.empty()) {
-    return Error{ErrorCode::file_missing, "shared_vocabulary.json",
-                 "the folder has neither this nor source_vocabulary and target_vocabulary"};
+    return fail(ErrorCode::file_missing, "shared_vocabulary.json",
+                "the folder has neither this nor source_vocabulary and target_vocabulary");
   }
   if (file.text.size() > kMaxVocabularyBytes) {
-    return Error{
-        ErrorCode::file_damaged, name,
-        "the file is longer than the limit of " + std::to_string(kMaxVocabularyBytes) + " bytes"};
+    return fail(ErrorCode::file_damaged, name,
+                {"the file is longer than the limit of ", kMaxVocabularyBytes, " bytes"});
   }
   if (!name.ends_with(".json")) {
     return split_lines(file.text);
   }
   RELATA_TRY_ASSIGN(const Json root, parse_json(file.text, name));
   if (root.items() == nullptr) {
-    return Error{ErrorCode::file_damaged, name, "has to hold a list of tokens"};
+    return fail(ErrorCode::file_damaged, name, "has to hold a list of tokens");
   }
   std::vector<std::string> tokens;
   for (const Json& element : *root.items()) {
     const auto* token = element.text();
     if (token == nullptr) {
-      return Error{ErrorCode::file_damaged, name,
-                   "token " + std::to_string(tokens.size()) + " is not a string"};
+      return fail(ErrorCode::file_damaged, name, {"token ", tokens.size(), " is not a string"});
     }
     tokens.push_back(*token);
   }

@@ -18,12 +18,12 @@ double number_of(const std::vector<std::byte>& bytes) {
 
 }  // namespace
 
-Error ctranslate2_error(ErrorCode code, std::string_view name, std::string message) {
-  return Error{code, std::string(kCtranslate2File) + ": " + std::string(name), std::move(message)};
+Handed ctranslate2_error(ErrorCode code, const Words& name, const Words& message) {
+  return fail(code, {kCtranslate2File, ": ", name}, message);
 }
 
-Error ctranslate2_unsupported(std::string_view name, const std::string& what) {
-  return ctranslate2_error(ErrorCode::unsupported, name, what + " are not supported");
+Handed ctranslate2_unsupported(const Words& name, const Words& what) {
+  return ctranslate2_error(ErrorCode::unsupported, name, {what, " are not supported"});
 }
 
 const Ctranslate2Variable* Ctranslate2Variables::find(const std::string& name) {

@@ -13,9 +13,9 @@
 
 namespace relata::formats {
 
-Error ctranslate2_error(ErrorCode code, std::string_view name, std::string message);
+Handed ctranslate2_error(ErrorCode code, const Words& name, const Words& message);
 /// unsupported: "WHAT are not supported".
-Error ctranslate2_unsupported(std::string_view name, const std::string& what);
+Handed ctranslate2_unsupported(const Words& name, const Words& what);
 
 class Ctranslate2Variables {
  public:

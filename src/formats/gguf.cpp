@@ -43,8 +43,8 @@ constexpr std::pair<std::uint32_t, std::string_view> kTypes[] = {
     {8, "Q8_0"}, {12, "Q4_K"}, {13, "Q5_K"}, {14, "Q6_K"}, {30, "BF16"},
 };
 
-Error damaged(const std::string& place, std::string message) {
-  return Error{ErrorCode::file_damaged, std::string(kGgufFile) + ": " + place, std::move(message)};
+Handed damaged(const Words& place, const Words& message) {
+  return fail(ErrorCode::file_damaged, {kGgufFile, ": ", place}, message);
 }
 
 /// Reads forward through the part of the file that is there.
@@ -66,8 +66,7 @@ class Cursor {
   Result<std::string> text(std::uint64_t limit) {
     RELATA_TRY_ASSIGN(const std::uint64_t length, number<std::uint64_t>());
     if (length > limit) {
-      return damaged("byte " + std::to_string(position_),
-                     "a text of " + std::to_string(length) + " bytes is too long");
+      return damaged({"byte ", position_}, {"a text of ", length, " bytes is too long"});
     }
     RELATA_TRY_ASSIGN(const std::span<const std::byte> source, take(length));
     return std::string(reinterpret_cast<const char*>(source.data()), source.size());
@@ -78,8 +77,7 @@ class Cursor {
                               const char* what) {
     RELATA_TRY_ASSIGN(const std::uint64_t value, number<std::uint64_t>());
     if (value > limit || value > (file_size_ - position_) / least_bytes_each) {
-      return damaged("byte " + std::to_string(position_),
-                     std::to_string(value) + " " + what + " are too many");
+      return damaged({"byte ", position_}, {value, " ", what, " are too many"});
     }
     return value;
   }
@@ -87,12 +85,10 @@ class Cursor {
  private:
   Result<std::span<const std::byte>> take(std::uint64_t count) {
     if (count > file_size_ - position_) {
-      return damaged("byte " + std::to_string(position_),
-                     "the header reaches past the end of the file");
+      return damaged({"byte ", position_}, "the header reaches past the end of the file");
     }
     if (count > bytes_.size() - position_) {
-      return damaged("prefix",
-                     "the header is longer than " + std::to_string(bytes_.size()) + " bytes");
+      return damaged("prefix", {"the header is longer than ", bytes_.size(), " bytes"});
     }
     const auto source =
         bytes_.subspan(static_cast<std::size_t>(position_), static_cast<std::size_t>(count));
@@ -108,7 +104,7 @@ class Cursor {
 Result<std::int64_t> read_whole(Cursor& cursor, Kind kind) {
   const auto widened = [](auto result) -> Result<std::int64_t> {
     if (!result.ok()) {
-      return result.error();
+      return result.hand_on();
     }
     return static_cast<std::int64_t>(result.value());
   };
@@ -130,7 +126,7 @@ Result<std::int64_t> read_whole(Cursor& cursor, Kind kind) {
     default: {
       RELATA_TRY_ASSIGN(const std::uint64_t value, cursor.number<std::uint64_t>());
       if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-        return damaged("byte " + std::to_string(cursor.position()), "a number beyond 63 bits");
+        return damaged({"byte ", cursor.position()}, "a number beyond 63 bits");
       }
       return static_cast<std::int64_t>(value);
     }
@@ -153,8 +149,7 @@ Result<double> read_float(Cursor& cursor, Kind kind) {
 Result<Kind> read_kind(Cursor& cursor) {
   RELATA_TRY_ASSIGN(const std::uint32_t number, cursor.number<std::uint32_t>());
   if (number > static_cast<std::uint32_t>(Kind::f64)) {
-    return damaged("byte " + std::to_string(cursor.position()),
-                   "there is no type " + std::to_string(number));
+    return damaged({"byte ", cursor.position()}, {"there is no type ", number});
   }
   return static_cast<Kind>(number);
 }
@@ -182,8 +177,7 @@ Result<GgufValue> read_array(Cursor& cursor) {
     return GgufValue(std::move(numbers));
   }
   if (kind == Kind::array) {
-    return damaged("byte " + std::to_string(cursor.position()),
-                   "arrays of arrays are not supported");
+    return damaged({"byte ", cursor.position()}, "arrays of arrays are not supported");
   }
   std::vector<double> numbers;
   for (std::uint64_t i = 0; i < count; ++i) {
@@ -220,8 +214,7 @@ Result<TensorInfo> read_tensor(Cursor& cursor) {
   RELATA_TRY_ASSIGN(tensor.name, cursor.text(kMaxKeyBytes));
   RELATA_TRY_ASSIGN(const std::uint32_t rank, cursor.number<std::uint32_t>());
   if (rank == 0 || rank > 4) {
-    return damaged(tensor.name,
-                   "has " + std::to_string(rank) + " dimensions; from 1 to 4 are allowed");
+    return damaged(tensor.name, {"has ", rank, " dimensions; from 1 to 4 are allowed"});
   }
   for (std::uint32_t i = 0; i < rank; ++i) {
     RELATA_TRY_ASSIGN(const std::uint64_t size, cursor.number<std::uint64_t>());
@@ -231,8 +224,8 @@ Result<TensorInfo> read_tensor(Cursor& cursor) {
   const auto* known = std::find_if(std::begin(kTypes), std::end(kTypes),
                                    [&](const auto& entry) { return entry.first == type; });
   if (known == std::end(kTypes)) {
-    return Error{ErrorCode::unsupported, std::string(kGgufFile) + ": " + tensor.name,
-                 "the tensor type " + std::to_string(type) + " is not supported"};
+    return fail(ErrorCode::unsupported, {kGgufFile, ": ", tensor.name},
+                {"the tensor type ", type, " is not supported"});
   }
   tensor.dtype = known->second;
   RELATA_TRY_ASSIGN(tensor.offset, cursor.number<std::uint64_t>());
@@ -240,10 +233,9 @@ Result<TensorInfo> read_tensor(Cursor& cursor) {
   const BlockFormat& format = *find_block_format(tensor.dtype);
   const auto block_values = static_cast<std::uint64_t>(format.block_values);
   if (tensor.shape.back() % block_values != 0) {
-    return damaged(tensor.name, "a row of " + std::to_string(tensor.shape.back()) +
-                                    " values is not a multiple of the " +
-                                    std::to_string(block_values) + " in a block of " +
-                                    tensor.dtype);
+    return damaged(tensor.name,
+                   {"a row of ", tensor.shape.back(), " values is not a multiple of the ",
+                    block_values, " in a block of ", tensor.dtype});
   }
   tensor.bytes = static_cast<std::uint64_t>(format.block_bytes);
   std::uint64_t blocks = tensor.shape.back() / block_values;
@@ -279,7 +271,7 @@ Result<void> arrange(GgufHeader& header, std::uint64_t alignment, std::uint64_t 
     end = tensor.offset + tensor.bytes;
   }
   if (file_size > aligned(end)) {
-    return damaged("byte " + std::to_string(end), "bytes at the end belong to no tensor");
+    return damaged({"byte ", end}, "bytes at the end belong to no tensor");
   }
   return {};
 }
@@ -294,8 +286,8 @@ Result<GgufHeader> read_gguf(std::span<const std::byte> prefix, std::uint64_t fi
   }
   RELATA_TRY_ASSIGN(const std::uint32_t version, cursor.number<std::uint32_t>());
   if (version != 2 && version != 3) {
-    return Error{ErrorCode::unsupported, std::string(kGgufFile) + ": byte 4",
-                 "version " + std::to_string(version) + " of GGUF is not supported; 2 and 3 are"};
+    return fail(ErrorCode::unsupported, {kGgufFile, ": byte 4"},
+                {"version ", version, " of GGUF is not supported; 2 and 3 are"});
   }
   RELATA_TRY_ASSIGN(const std::uint64_t num_tensors, cursor.count(24, kMaxTensors, "tensors"));
   RELATA_TRY_ASSIGN(const std::uint64_t num_keys, cursor.count(13, kMaxKeys, "keys"));
@@ -321,8 +313,7 @@ Result<GgufHeader> read_gguf(std::span<const std::byte> prefix, std::uint64_t fi
       found != header.metadata.end()) {
     const auto* given = std::get_if<std::int64_t>(&found->second);
     if (given == nullptr || *given < 1 || *given > static_cast<std::int64_t>(kMaxAlignment)) {
-      return damaged("general.alignment",
-                     "must be a whole number from 1 to " + std::to_string(kMaxAlignment));
+      return damaged("general.alignment", {"must be a whole number from 1 to ", kMaxAlignment});
     }
     alignment = static_cast<std::uint64_t>(*given);
   }

@@ -127,12 +127,11 @@ Result<ConfigFile> read_gguf_t5(GgufHeader& header) {
   };
   const auto* architecture = find<std::string>(header, "general.architecture");
   if (architecture == nullptr) {
-    return Error{ErrorCode::config_invalid, place("general.architecture"), "this key is required"};
+    return fail(ErrorCode::config_invalid, place("general.architecture"), "this key is required");
   }
   if (*architecture != "t5") {
-    return Error{
-        ErrorCode::unsupported, place("general.architecture"),
-        "models of architecture \"" + architecture->substr(0, 80) + "\" are not supported"};
+    return fail(ErrorCode::unsupported, place("general.architecture"),
+                {"models of architecture \"", architecture->substr(0, 80), "\" are not supported"});
   }
   const bool gated = has_tensor(header, "enc.blk.0.ffn_gate.weight");
   const bool table_per_layer = has_tensor(header, "enc.blk.1.attn_rel_b.weight");
@@ -157,8 +156,8 @@ Result<ConfigFile> read_gguf_t5(GgufHeader& header) {
     }
     std::string renamed = rename_tensor(tensor.name, gated);
     if (renamed.empty()) {
-      return Error{ErrorCode::unsupported, place(tensor.name),
-                   "no T5 model has a tensor of this name"};
+      return fail(ErrorCode::unsupported, place(tensor.name),
+                  "no T5 model has a tensor of this name");
     }
     tensor.name = std::move(renamed);
   }
@@ -169,8 +168,8 @@ Result<ConfigFile> read_gguf_t5(GgufHeader& header) {
 Result<GgufVocabulary> read_gguf_vocabulary(const GgufHeader& header) {
   const auto* pieces = find<std::vector<std::string>>(header, "tokenizer.ggml.tokens");
   if (pieces == nullptr) {
-    return Error{ErrorCode::file_missing, std::string(kGgufFile) + ": tokenizer.ggml.tokens",
-                 "the file has no vocabulary"};
+    return fail(ErrorCode::file_missing, {kGgufFile, ": tokenizer.ggml.tokens"},
+                "the file has no vocabulary");
   }
   GgufVocabulary vocabulary;
   vocabulary.pieces = *pieces;
@@ -197,8 +196,8 @@ Result<GgufVocabulary> read_gguf_vocabulary(const GgufHeader& header) {
   vocabulary.add_eos = flag("tokenizer.ggml.add_eos_token", true);
   if (vocabulary.scores.size() != vocabulary.pieces.size() ||
       vocabulary.types.size() != vocabulary.pieces.size()) {
-    return Error{ErrorCode::file_damaged, std::string(kGgufFile) + ": tokenizer.ggml.scores",
-                 "tokens, scores and types have to be as many"};
+    return fail(ErrorCode::file_damaged, {kGgufFile, ": tokenizer.ggml.scores"},
+                "tokens, scores and types have to be as many");
   }
   return vocabulary;
 }

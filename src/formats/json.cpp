@@ -64,7 +64,7 @@ std::string_view nearest(std::string_view word, std::span<const std::string_view
 Result<JsonObject> JsonObject::top(const Json& value, const std::string& file) {
   const auto* fields = value.fields();
   if (fields == nullptr) {
-    return Error{ErrorCode::file_damaged, file, "the file has to hold one JSON object"};
+    return fail(ErrorCode::file_damaged, file, "the file has to hold one JSON object");
   }
   return JsonObject(fields, file + ": ");
 }
@@ -104,7 +104,7 @@ Result<int> JsonObject::integer(std::string_view key, int low, int high) const {
     number = *negative;
   }
   if (number < low || number > high) {
-    return invalid(key, "must be a whole number " + range(low, high));
+    return invalid(key, {"must be a whole number ", range(low, high)});
   }
   return static_cast<int>(number);
 }
@@ -129,7 +129,7 @@ Result<double> JsonObject::number(std::string_view key, double low, double high)
     return invalid(key, "must be a number");
   }
   if (!(number >= low && number <= high)) {
-    return invalid(key, "must be " + range(low, high));
+    return invalid(key, {"must be ", range(low, high)});
   }
   return number;
 }
@@ -181,16 +181,16 @@ Result<void> JsonObject::allow_only(std::initializer_list<std::string_view> keys
     if (std::find(keys.begin(), keys.end(), key) == keys.end()) {
       const auto known = nearest(key, std::span(keys.begin(), keys.size()));
       return invalid(std::string_view(key).substr(0, kMaxQuoted),
-                     "no such field here; the nearest one is " + in_quotes(known));
+                     {"no such field here; the nearest one is ", in_quotes(known)});
     }
   }
   return {};
 }
 
-Error JsonObject::unknown_word(std::string_view key, const std::string& word,
-                               std::span<const std::string_view> words) const {
+Handed JsonObject::unknown_word(std::string_view key, std::string_view word,
+                                std::span<const std::string_view> words) const {
   return invalid(
-      key, in_quotes(word) + " is not known; the nearest is " + in_quotes(nearest(word, words)));
+      key, {in_quotes(word), " is not known; the nearest is ", in_quotes(nearest(word, words))});
 }
 
 }  // namespace relata::formats

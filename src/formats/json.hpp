@@ -33,8 +33,8 @@ class JsonObject {
 
   /// The place of a field as errors name it: "config.json: norm.epsilon".
   std::string place(std::string_view key) const { return prefix_ + std::string(key); }
-  Error invalid(std::string_view key, std::string message) const {
-    return Error{ErrorCode::config_invalid, place(key), std::move(message)};
+  Handed invalid(std::string_view key, const Words& message) const {
+    return fail(ErrorCode::config_invalid, place(key), message);
   }
   std::vector<std::string_view> keys() const;
   /// Present, and not null.
@@ -77,8 +77,8 @@ class JsonObject {
   JsonObject(const Json::Object* fields, std::string prefix)
       : fields_(fields), prefix_(std::move(prefix)) {}
   const Json* find(std::string_view key) const;
-  Error unknown_word(std::string_view key, const std::string& word,
-                     std::span<const std::string_view> words) const;
+  Handed unknown_word(std::string_view key, std::string_view word,
+                      std::span<const std::string_view> words) const;
 
   const Json::Object* fields_;
   std::string prefix_;  // "config.json: " or "config.json: norm."

@@ -25,7 +25,7 @@ class Builder {
   // A container's address holds while it is open: only its own last element grows.
   bool open(Json container) {
     if (stack_.size() == kMaxJsonDepth) {
-      return fail(file_, "nested deeper than " + std::to_string(kMaxJsonDepth) + " levels");
+      return wrong(file_, {"nested deeper than ", kMaxJsonDepth, " levels"});
     }
     stack_.push_back(insert(std::move(container)));
     return true;
@@ -39,19 +39,19 @@ class Builder {
   bool key(std::string name) {
     const auto* fields = stack_.back()->fields();
     if (fields->find(name) != fields->end()) {
-      return fail(file_, "the key " + in_quotes(name) + " is there twice");
+      return wrong(file_, {"the key ", in_quotes(name), " is there twice"});
     }
     key_ = std::move(name);
     return true;
   }
 
   bool syntax_error(std::size_t position) {
-    return fail(file_ + ": byte " + std::to_string(position), "this is not valid JSON");
+    return wrong({file_, ": byte ", position}, "this is not valid JSON");
   }
 
   Result<Json> finish(bool complete) {
     if (!complete) {
-      return error_;
+      return error_.hand_on();
     }
     return std::move(root_);
   }
@@ -69,8 +69,8 @@ class Builder {
     return &fields->emplace(std::move(key_), std::move(value)).first->second;
   }
 
-  bool fail(std::string where, std::string message) {
-    error_ = Error{ErrorCode::file_damaged, std::move(where), std::move(message)};
+  bool wrong(const Words& where, const Words& message) {
+    error_ = relata::fail(ErrorCode::file_damaged, where, message);
     return false;
   }
 
@@ -78,7 +78,7 @@ class Builder {
   Json root_;
   std::vector<Json*> stack_;
   std::string key_;
-  Error error_{ErrorCode::file_damaged, file_, "this is not valid JSON"};
+  Result<void> error_;
 };
 
 /// The grammar of RFC 8259. Numbers that 53 bits and a power of ten up to 22 hold

@@ -49,14 +49,14 @@ struct ModelLoader::State {
 };
 
 Result<std::uint64_t> gguf_header_size(std::span<const std::byte> prefix, std::uint64_t file_size) {
-  const auto header = formats::read_gguf(prefix, file_size);
+  auto header = formats::read_gguf(prefix, file_size);
   if (header.ok()) {
     return header.value().bytes;
   }
   if (header.error().where == formats::kCutOff && prefix.size() < file_size) {
     return std::min<std::uint64_t>(file_size, std::max<std::uint64_t>(4 * prefix.size(), 1 << 16));
   }
-  return header.error();
+  return header.hand_on();
 }
 
 ModelLoader::ModelLoader(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -118,12 +118,11 @@ const TensorInfo* ModelLoader::next() const { return state_->next(); }
 Result<void> ModelLoader::accept(std::span<const std::byte> bytes) {
   const TensorInfo* tensor = next();
   if (tensor == nullptr) {
-    return Error{ErrorCode::file_damaged, state_->files.where, "more bytes than tensors wanted"};
+    return fail(ErrorCode::file_damaged, state_->files.where, "more bytes than tensors wanted");
   }
   if (bytes.size() != tensor->bytes) {
     return state_->files.error(ErrorCode::file_damaged, *tensor,
-                               std::to_string(bytes.size()) + " bytes where " +
-                                   std::to_string(tensor->bytes) + " were due");
+                               {bytes.size(), " bytes where ", tensor->bytes, " were due"});
   }
   const std::size_t file = tensor->file;
   const std::uint64_t first = tensor->offset;
@@ -184,13 +183,12 @@ Result<void> ModelLoader::State::store(std::span<const std::byte> bytes) {
       if (!std::isfinite(values[col])) {
         const std::string place = slot.shape.size() == 1 ? "" : std::to_string(i) + ", ";
         return files.error(ErrorCode::tensor_invalid, tensor,
-                           "the value at [" + place + std::to_string(col) + "] is not finite");
+                           {"the value at [", place, col, "] is not finite"});
       }
     }
     if (!slot.store_row(i, values)) {
-      return files.error(
-          ErrorCode::tensor_invalid, tensor,
-          "row " + std::to_string(i) + " differs from the embedding, of which it has to be a copy");
+      return files.error(ErrorCode::tensor_invalid, tensor,
+                         {"row ", i, " differs from the embedding, of which it has to be a copy"});
     }
   }
   return {};
@@ -201,7 +199,7 @@ Result<std::unique_ptr<const Model>> ModelLoader::finish() {
     return state_->files.error(ErrorCode::file_damaged, *missing, "its bytes have not been read");
   }
   if (std::exchange(state_->finished, true)) {
-    return Error{ErrorCode::option_invalid, "finish", "a loader gives its model once"};
+    return fail(ErrorCode::option_invalid, "finish", "a loader gives its model once");
   }
   RELATA_TRY(state_->unfinished.make_relations());
   return std::unique_ptr<const Model>(std::make_unique<Model>(std::move(state_->unfinished.model)));

@@ -19,8 +19,8 @@ namespace {
 
 constexpr std::uint64_t kPrefixBytes = 8;
 
-Error damaged(std::string_view file, const std::string& place, std::string message) {
-  return Error{ErrorCode::file_damaged, std::string(file) + ": " + place, std::move(message)};
+Handed damaged(std::string_view file, const Words& place, const Words& message) {
+  return fail(ErrorCode::file_damaged, {file, ": ", place}, message);
 }
 
 }  // namespace
@@ -28,22 +28,21 @@ Error damaged(std::string_view file, const std::string& place, std::string messa
 Result<std::uint64_t> safetensors_header_size(std::span<const std::byte> prefix,
                                               std::uint64_t file_size, std::string_view file) {
   if (prefix.size() < kPrefixBytes || file_size < kPrefixBytes) {
-    return Error{ErrorCode::file_damaged, std::string(file),
-                 "the file is shorter than the 8 bytes it has to begin with"};
+    return fail(ErrorCode::file_damaged, file,
+                "the file is shorter than the 8 bytes it has to begin with");
   }
   std::uint64_t length = 0;
   for (std::size_t i = kPrefixBytes; i-- > 0;) {
     length = length << 8 | static_cast<std::uint64_t>(prefix[i]);
   }
   if (length > kMaxHeaderBytes) {
-    return damaged(file, "byte 0",
-                   "a header of " + std::to_string(length) + " bytes is longer than the limit of " +
-                       std::to_string(kMaxHeaderBytes));
+    return damaged(
+        file, "byte 0",
+        {"a header of ", length, " bytes is longer than the limit of ", kMaxHeaderBytes});
   }
   if (length > file_size - kPrefixBytes) {
     return damaged(file, "byte 0",
-                   "a header of " + std::to_string(length) + " bytes does not fit into a file of " +
-                       std::to_string(file_size));
+                   {"a header of ", length, " bytes does not fit into a file of ", file_size});
   }
   return kPrefixBytes + length;
 }
@@ -114,8 +113,7 @@ Result<TensorInfo> read_entry(const std::string& file, const std::string& name, 
   tensor.dtype = *dtype;
   if (!read_sizes(*find("shape"), kMaxRank, tensor.shape)) {
     return damaged(file, name,
-                   "shape has to be at most " + std::to_string(kMaxRank) +
-                       " whole numbers that are not negative");
+                   {"shape has to be at most ", kMaxRank, " whole numbers that are not negative"});
   }
   std::vector<std::uint64_t> range;
   if (!read_sizes(*find("data_offsets"), 2, range) || range.size() != 2 || range[0] > range[1]) {
@@ -126,8 +124,8 @@ Result<TensorInfo> read_entry(const std::string& file, const std::string& name, 
 
   const std::uint64_t bits = bits_of(tensor.dtype);
   if (bits == 0) {
-    return Error{ErrorCode::unsupported, file + ": " + name,
-                 "the type \"" + tensor.dtype.substr(0, 32) + "\" is not known"};
+    return fail(ErrorCode::unsupported, {file, ": ", name},
+                {"the type \"", tensor.dtype.substr(0, 32), "\" is not known"});
   }
   std::uint64_t total = bits;
   for (const std::uint64_t size : tensor.shape) {
@@ -136,9 +134,9 @@ Result<TensorInfo> read_entry(const std::string& file, const std::string& name, 
     }
   }
   if (total % 8 != 0 || total / 8 != tensor.bytes) {
-    return damaged(file, name,
-                   "data_offsets span " + std::to_string(tensor.bytes) +
-                       " bytes, but shape and type need " + std::to_string(total / 8));
+    return damaged(
+        file, name,
+        {"data_offsets span ", tensor.bytes, " bytes, but shape and type need ", total / 8});
   }
   return tensor;
 }
@@ -168,8 +166,8 @@ Result<void> arrange(const std::string& file, std::vector<TensorInfo>& tensors,
   for (TensorInfo& tensor : tensors) {
     if (tensor.offset != end) {
       return damaged(file, tensor.name,
-                     "starts at byte " + std::to_string(tensor.offset) +
-                         " of the data, but the tensor before it ends at " + std::to_string(end));
+                     {"starts at byte ", tensor.offset,
+                      " of the data, but the tensor before it ends at ", end});
     }
     if (tensor.bytes > data_bytes - end) {
       return damaged(file, tensor.name, "reaches past the end of the file");
@@ -178,8 +176,8 @@ Result<void> arrange(const std::string& file, std::vector<TensorInfo>& tensors,
     tensor.offset += data_start;
   }
   if (end != data_bytes) {
-    return damaged(file, "byte " + std::to_string(data_start + end),
-                   std::to_string(data_bytes - end) + " bytes belong to no tensor");
+    return damaged(file, {"byte ", data_start + end},
+                   {data_bytes - end, " bytes belong to no tensor"});
   }
   return {};
 }
@@ -190,12 +188,12 @@ Result<std::vector<TensorInfo>> read_header(const std::string& file,
                                             std::span<const std::byte> header,
                                             std::uint64_t file_size) {
   if (header.empty()) {
-    return Error{ErrorCode::file_missing, file, "the folder has no such file"};
+    return fail(ErrorCode::file_missing, file, "the folder has no such file");
   }
   RELATA_TRY_ASSIGN(const std::uint64_t size, safetensors_header_size(header, file_size, file));
   if (header.size() != size) {
-    return damaged(file, "byte " + std::to_string(header.size()),
-                   "the header should be " + std::to_string(size) + " bytes with its length");
+    return damaged(file, {"byte ", header.size()},
+                   {"the header should be ", size, " bytes with its length"});
   }
   const std::string_view text(reinterpret_cast<const char*>(header.data()) + kPrefixBytes,
                               header.size() - kPrefixBytes);
@@ -205,7 +203,7 @@ Result<std::vector<TensorInfo>> read_header(const std::string& file,
     return damaged(file, "header", "has to begin with an object");
   }
   if (entries->size() > kMaxTensors) {
-    return damaged(file, "header", "holds more than " + std::to_string(kMaxTensors) + " tensors");
+    return damaged(file, "header", {"holds more than ", kMaxTensors, " tensors"});
   }
 
   std::vector<TensorInfo> tensors;

@@ -21,7 +21,7 @@ struct TensorFiles {
   std::vector<TensorInfo> tensors = {};
 
   /// An error about a tensor names the file it is in.
-  Error error(ErrorCode code, const TensorInfo& tensor, std::string message) const;
+  Handed error(ErrorCode code, const TensorInfo& tensor, const Words& message) const;
 };
 
 /// Every tensor the header announces, in file order, checked: known types, bytes = product of the

@@ -10,8 +10,8 @@ namespace relata {
 namespace formats {
 namespace {
 
-Error damaged(const std::string& key, std::string message) {
-  return Error{ErrorCode::file_damaged, std::string(kIndexFile) + ": " + key, std::move(message)};
+Handed damaged(const Words& key, const Words& message) {
+  return fail(ErrorCode::file_damaged, {kIndexFile, ": ", key}, message);
 }
 
 /// A name of a file in this folder.
@@ -26,8 +26,8 @@ bool is_file_name(const std::string& name) {
 /// The parsed index. Its weight_map is there, and holds names of files.
 Result<Json> read_index(std::string_view text) {
   if (text.size() > kMaxHeaderBytes) {
-    return Error{ErrorCode::file_damaged, kIndexFile,
-                 "the file is longer than the limit of " + std::to_string(kMaxHeaderBytes)};
+    return fail(ErrorCode::file_damaged, kIndexFile,
+                {"the file is longer than the limit of ", kMaxHeaderBytes});
   }
   RELATA_TRY_ASSIGN(Json root, parse_json(text, kIndexFile));
   auto* fields = root.fields();
@@ -38,7 +38,8 @@ Result<Json> read_index(std::string_view text) {
   for (const auto& [tensor, file] : *map) {
     const auto* name = file.text();
     if (name == nullptr || !is_file_name(*name)) {
-      return damaged("weight_map." + tensor, "has to be the name of a .safetensors file beside it");
+      return damaged({"weight_map.", tensor},
+                     "has to be the name of a .safetensors file beside it");
     }
   }
   return std::move(root["weight_map"]);
@@ -53,7 +54,7 @@ Result<std::vector<std::string>> files_of(Json& map) {
     const auto place = std::lower_bound(names.begin(), names.end(), name_of(file));
     if (place == names.end() || *place != name_of(file)) {
       if (names.size() == kMaxShards) {
-        return damaged("weight_map", "names more than " + std::to_string(kMaxShards) + " files");
+        return damaged("weight_map", {"names more than ", kMaxShards, " files"});
       }
       names.insert(place, name_of(file));
     }
@@ -63,8 +64,8 @@ Result<std::vector<std::string>> files_of(Json& map) {
 
 }  // namespace
 
-Error TensorFiles::error(ErrorCode code, const TensorInfo& tensor, std::string message) const {
-  return Error{code, names[tensor.file] + ": " + tensor.name, std::move(message)};
+Handed TensorFiles::error(ErrorCode code, const TensorInfo& tensor, const Words& message) const {
+  return fail(code, {names[tensor.file], ": ", tensor.name}, message);
 }
 
 Result<TensorFiles> read_shards(std::string_view index, std::span<const ShardHeader> shards) {
@@ -75,7 +76,7 @@ Result<TensorFiles> read_shards(std::string_view index, std::span<const ShardHea
     const std::string name(shard.name);
     const auto place = std::find(missing.begin(), missing.end(), name);
     if (place == missing.end()) {
-      return Error{ErrorCode::file_damaged, name, "the index names no such file, or it came twice"};
+      return fail(ErrorCode::file_damaged, name, "the index names no such file, or it came twice");
     }
     missing.erase(place);
     result.names.push_back(name);
@@ -92,13 +93,13 @@ Result<TensorFiles> read_shards(std::string_view index, std::span<const ShardHea
     }
   }
   if (!missing.empty()) {
-    return Error{ErrorCode::file_missing, missing.front(),
-                 "the index names this file, but the folder does not have it"};
+    return fail(ErrorCode::file_missing, missing.front(),
+                "the index names this file, but the folder does not have it");
   }
   if (!entries(map).empty()) {
     const auto& [tensor, file] = *entries(map).begin();
-    return Error{ErrorCode::tensor_missing, name_of(file) + ": " + tensor,
-                 "the index says that this tensor is in this file"};
+    return fail(ErrorCode::tensor_missing, {name_of(file), ": ", tensor},
+                "the index says that this tensor is in this file");
   }
   return result;
 }

@@ -65,10 +65,11 @@ class Matcher {
     }
     for (const TensorInfo& tensor : files_.tensors) {
       if (tensor.name.starts_with("decoder.")) {
-        return file_.encoder_only.required
-                   ? Error{ErrorCode::unsupported, file_.encoder_only.where,
-                           "models of one stack are not supported where the file has two"}
-                   : Result<void>();
+        if (file_.encoder_only.required) {
+          return fail(ErrorCode::unsupported, file_.encoder_only.where,
+                      "models of one stack are not supported where the file has two");
+        }
+        return {};
       }
     }
     file_.config.num_decoder_layers = 0;
@@ -123,24 +124,24 @@ class Matcher {
     const TensorSlot& slot = slots_[i];
     const auto found = by_name_.find(slot.name);
     if (found == by_name_.end()) {
-      return Error{ErrorCode::tensor_missing, files_.where + ": " + slot.name,
-                   "the configuration calls for this tensor, but the file does not have it"};
+      return fail(ErrorCode::tensor_missing, {files_.where, ": ", slot.name},
+                  "the configuration calls for this tensor, but the file does not have it");
     }
     const TensorInfo& tensor = files_.tensors[found->second];
     if (tensor.shape != slot.shape) {
       return files_.error(ErrorCode::tensor_invalid, tensor,
-                          "has shape " + to_text(tensor.shape) +
-                              ", but the configuration calls for " + to_text(slot.shape));
+                          {"has shape ", to_text(tensor.shape),
+                           ", but the configuration calls for ", to_text(slot.shape)});
     }
     const bool scaled = !tensor.scales.empty() || result_.scale_of[found->second] != kUnused;
     if (find_block_format(tensor.dtype) == nullptr || is_integer(tensor) != scaled) {
       return files_.error(ErrorCode::tensor_invalid, tensor,
-                          "has type " + tensor.dtype + "; weights are F32, F16 or BF16");
+                          {"has type ", tensor.dtype, "; weights are F32, F16 or BF16"});
     }
     if (std::any_of(slot.shape.begin(), slot.shape.end(),
                     [](std::uint64_t size) { return size > INT_MAX; })) {
       return files_.error(ErrorCode::unsupported, tensor,
-                          "a dimension of " + to_text(slot.shape) + " is beyond 32 bits");
+                          {"a dimension of ", to_text(slot.shape), " is beyond 32 bits"});
     }
     result_.slot_of[found->second] = static_cast<int>(i);
     return {};

@@ -169,7 +169,7 @@ struct Allocate {
   template <class T>
   Result<void> keep(T& destination, Result<T> allocated) const {
     if (!allocated.ok()) {
-      return allocated.error();
+      return allocated.hand_on();
     }
     destination = std::move(allocated.value());
     return {};

@@ -11,14 +11,13 @@ constexpr int kMaxBranches = 256;  // beams, or samples, of one text
 constexpr int kMaxBatch = 4096;
 constexpr int kMaxRepeatNgram = 1024;
 
-Error invalid(const char* option, const std::string& sentence) {
-  return Error{ErrorCode::option_invalid, option, std::string(option) + " " + sentence};
+Handed invalid(const char* option, const Words& sentence) {
+  return fail(ErrorCode::option_invalid, option, {option, " ", sentence});
 }
 
 Result<void> check_range(const char* option, int value, int low, int high) {
   if (value < low || value > high) {
-    return invalid(option, "must be from " + std::to_string(low) + " to " + std::to_string(high) +
-                               ", not " + std::to_string(value));
+    return invalid(option, {"must be from ", low, " to ", high, ", not ", value});
   }
   return {};
 }
@@ -27,7 +26,7 @@ Result<void> check_range(const char* option, int value, int low, int high) {
 Result<void> check_number(const char* option, float value, float low, float high,
                           const char* expected) {
   if (!(value > low && value <= high)) {
-    return invalid(option, std::string("must be ") + expected);
+    return invalid(option, {"must be ", expected});
   }
   return {};
 }
@@ -55,13 +54,13 @@ Result<void> check_search(const SearchOptions& search, int vocab_size) {
   RELATA_TRY(check_range("num_beams", search.num_beams, 1, kMaxBranches));
   RELATA_TRY(check_range("num_return_sequences", search.num_return_sequences, 1, kMaxBranches));
   if (search.do_sample && search.num_beams > 1) {
-    return invalid("num_beams", "is " + std::to_string(search.num_beams) +
-                                    " and do_sample is on: beams and sampling do not mix");
+    return invalid("num_beams", {"is ", search.num_beams,
+                                 " and do_sample is on: beams and sampling do not mix"});
   }
   if (!search.do_sample && search.num_return_sequences > search.num_beams) {
     return invalid("num_return_sequences",
-                   "is " + std::to_string(search.num_return_sequences) + ", but there are only " +
-                       std::to_string(search.num_beams) + " beams (num_beams) to return");
+                   {"is ", search.num_return_sequences, ", but there are only ", search.num_beams,
+                    " beams (num_beams) to return"});
   }
   RELATA_TRY(check_number("length_penalty", search.length_penalty, -100, 100, "from -100 to 100"));
   RELATA_TRY(
@@ -92,8 +91,8 @@ Result<void> check(const Config& config, const GenerateOptions& options) {
   RELATA_TRY(check_search(options.search, config.vocab_size));
   const int most = options.max_new_tokens == 0 ? config.max_new_tokens : options.max_new_tokens;
   if (options.search.min_new_tokens < 0 || options.search.min_new_tokens > most) {
-    return invalid("min_new_tokens", "must be from 0 to max_new_tokens, " + std::to_string(most) +
-                                         ", not " + std::to_string(options.search.min_new_tokens));
+    return invalid("min_new_tokens", {"must be from 0 to max_new_tokens, ", most, ", not ",
+                                      options.search.min_new_tokens});
   }
   RELATA_TRY(check_range("decoder_start_token_id", options.decoder_start_token_id, -1,
                          config.vocab_size - 1));

@@ -12,9 +12,9 @@
 namespace relata {
 namespace {
 
-Error nothing_allowed(std::size_t position) {
-  return Error{ErrorCode::option_invalid, "target token " + std::to_string(position),
-               "no token is allowed here: bans and constraints leave nothing"};
+Handed nothing_allowed(std::size_t position) {
+  return fail(ErrorCode::option_invalid, {"target token ", position},
+              "no token is allowed here: bans and constraints leave nothing");
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ AttentionTrace* Session::growing_trace(Item& item) {
 
 Result<std::vector<GeneratedToken>> Session::step() {
   if (done()) {
-    return Error{ErrorCode::option_invalid, "session", "this generation has already finished"};
+    return fail(ErrorCode::option_invalid, "session", "this generation has already finished");
   }
   std::vector<int> next_ids;
   std::vector<AttentionTrace*> traces;
@@ -26,8 +26,8 @@ Result<std::vector<GeneratedToken>> Session::step() {
   is_allowed_.resize(next_ids.size());
   if (rules_.constrained &&
       std::find(is_allowed_.begin(), is_allowed_.end(), false) != is_allowed_.end()) {
-    return Error{ErrorCode::option_invalid, "allowed_tokens",
-                 "a constrained step needs the allowed tokens of every open prefix"};
+    return fail(ErrorCode::option_invalid, "allowed_tokens",
+                "a constrained step needs the allowed tokens of every open prefix");
   }
   std::vector<DecoderRun> runs;
   for (std::size_t i = 0; i < next_ids.size(); ++i) {
@@ -117,15 +117,13 @@ std::vector<OpenPrefix> Session::open_prefixes() const {
 Result<void> Session::allow(int open, std::span<const int> token_ids) {
   const auto count = open_prefixes().size();
   if (open < 0 || static_cast<std::size_t>(open) >= count) {
-    return Error{ErrorCode::option_invalid, "allowed_tokens",
-                 "there are " + std::to_string(count) + " open prefixes, none of number " +
-                     std::to_string(open)};
+    return fail(ErrorCode::option_invalid, "allowed_tokens",
+                {"there are ", count, " open prefixes, none of number ", open});
   }
   for (const int id : token_ids) {
     if (id < 0 || id >= rules_.vocab_size) {
-      return Error{ErrorCode::option_invalid, "allowed_tokens",
-                   "token id " + std::to_string(id) + " is not below the vocabulary size " +
-                       std::to_string(rules_.vocab_size)};
+      return fail(ErrorCode::option_invalid, "allowed_tokens",
+                  {"token id ", id, " is not below the vocabulary size ", rules_.vocab_size});
     }
   }
   allowed_.resize(count);
@@ -138,8 +136,8 @@ Result<void> Session::allow(int open, std::span<const int> token_ids) {
 Result<void> Session::stop(int item) {
   const auto place = std::find(active_.begin(), active_.end(), item);
   if (place == active_.end() || rules_.search.num_beams > 1) {
-    return Error{ErrorCode::option_invalid, "stop",
-                 "only a text that is worked on, without beams, can be stopped"};
+    return fail(ErrorCode::option_invalid, "stop",
+                "only a text that is worked on, without beams, can be stopped");
   }
   std::vector<int> others;
   int first = 0;

@@ -64,10 +64,10 @@ Result<void> Session::prepare(std::span<const SessionInput> inputs,
     if (checked.ok() &&
         input.target_prefix.size() + static_cast<std::size_t>(rules_.max_new_tokens) >
             static_cast<std::size_t>(longest)) {
-      checked = Error{ErrorCode::input_invalid, "target prefix",
-                      "the target prefix and max_new_tokens together are above this model's limit "
-                      "of " +
-                          std::to_string(longest) + " tokens"};
+      checked = fail(ErrorCode::input_invalid, "target prefix",
+                     {"the target prefix and max_new_tokens together are above this model's limit "
+                      "of ",
+                      longest, " tokens"});
     }
     if (checked.ok()) {
       item.source_ids.assign(input.source_ids.begin(), input.source_ids.end());

@@ -18,8 +18,8 @@ Result<TeacherForced> teacher_force(const Model& model, std::span<const int> sou
                                     const TraceRequest& trace_request, int decoder_start_token_id) {
   const Config& config = model.config;
   if (target_ids.empty() || target_ids.size() > static_cast<std::size_t>(kMaxTargetLength)) {
-    return Error{ErrorCode::input_invalid, "target",
-                 "a target has from 1 to " + std::to_string(kMaxTargetLength) + " tokens"};
+    return fail(ErrorCode::input_invalid, "target",
+                {"a target has from 1 to ", kMaxTargetLength, " tokens"});
   }
   RELATA_TRY(check_token_ids(config, target_ids, "target"));
   const int length = static_cast<int>(target_ids.size());

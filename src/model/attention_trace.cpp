@@ -18,9 +18,8 @@ bool asks_for(const TraceRequest& request, AttentionKind kind) {
 Result<void> check_indices(const char* what, const std::vector<int>& chosen, int count) {
   for (const int index : chosen) {
     if (index < 0 || index >= count) {
-      return Error{
-          ErrorCode::option_invalid, std::string("trace.") + what,
-          std::to_string(index) + " is not one of the " + std::to_string(count) + " " + what};
+      return fail(ErrorCode::option_invalid, {"trace.", what},
+                  {index, " is not one of the ", count, " ", what});
     }
   }
   return {};

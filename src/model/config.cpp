@@ -13,14 +13,13 @@ constexpr int kMaxWidth = 1 << 17;  // d_model, d_ff, num_heads * head_dim
 constexpr int kMaxLayers = 1024;
 constexpr int kMaxHeads = 1024;
 
-Error invalid(const char* field, const std::string& expected) {
-  return Error{ErrorCode::config_invalid, field, std::string(field) + " must be " + expected};
+Handed invalid(const char* field, const Words& expected) {
+  return fail(ErrorCode::config_invalid, field, {field, " must be ", expected});
 }
 
 Result<void> check_range(const char* field, int value, int low, int high) {
   if (value < low || value > high) {
-    return invalid(field, "from " + std::to_string(low) + " to " + std::to_string(high) + ", not " +
-                              std::to_string(value));
+    return invalid(field, {"from ", low, " to ", high, ", not ", value});
   }
   return {};
 }
@@ -35,9 +34,8 @@ Result<void> check_scale(const char* field, float value) {
 Result<void> check_ids(int vocab_size, std::span<const int> ids, const char* what) {
   for (std::size_t i = 0; i < ids.size(); ++i) {
     if (ids[i] < 0 || ids[i] >= vocab_size) {
-      return Error{ErrorCode::input_invalid, std::string(what) + " token " + std::to_string(i),
-                   "token id " + std::to_string(ids[i]) + " is not below the vocabulary size " +
-                       std::to_string(vocab_size)};
+      return fail(ErrorCode::input_invalid, {what, " token ", i},
+                  {"token id ", ids[i], " is not below the vocabulary size ", vocab_size});
     }
   }
   return {};

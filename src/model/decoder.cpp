@@ -21,8 +21,8 @@ constexpr int kFirstCapacity = 32;
 Result<Decoder> Decoder::start(const Model& model, const DecoderLimits& limits) {
   const Config& config = model.config;
   if (config.num_decoder_layers == 0) {
-    return Error{ErrorCode::unsupported, "decoder",
-                 "this model is an encoder alone: it can neither generate nor score"};
+    return fail(ErrorCode::unsupported, "decoder",
+                "this model is an encoder alone: it can neither generate nor score");
   }
   Decoder decoder;
   decoder.model_ = &model;
@@ -107,9 +107,9 @@ Result<void> Decoder::reorder(std::span<const int> parents) {
 
 Result<int> Decoder::check(std::span<const DecoderRun> runs) {
   if (runs.size() != hypotheses_.size()) {
-    return Error{ErrorCode::input_invalid, "target",
-                 "the decoder takes one run of tokens for each of its " +
-                     std::to_string(hypotheses_.size()) + " hypotheses"};
+    return fail(ErrorCode::input_invalid, "target",
+                {"the decoder takes one run of tokens for each of its ", hypotheses_.size(),
+                 " hypotheses"});
   }
   std::size_t rows = 0;
   auto limit = static_cast<std::size_t>(limits_.max_rows);
@@ -123,8 +123,8 @@ Result<int> Decoder::check(std::span<const DecoderRun> runs) {
     RELATA_TRY(check_token_ids(model_->config, runs[i].token_ids, "target"));
   }
   if (!fits || rows == 0 || rows > static_cast<std::size_t>(limits_.max_rows)) {
-    return Error{ErrorCode::input_invalid, "target",
-                 "the decoder takes from 1 to " + std::to_string(limit) + " tokens here"};
+    return fail(ErrorCode::input_invalid, "target",
+                {"the decoder takes from 1 to ", limit, " tokens here"});
   }
   for (std::size_t i = 0; i < runs.size(); ++i) {
     RELATA_TRY(make_room(hypotheses_[i],

@@ -18,23 +18,20 @@ Result<void> check_labels(const Config& config, MatrixView<const int> labels, in
   const RelationIndexConfig& index = config.encoder_relation.index;
   if (index.kind != IndexKind::labels) {
     if (labels.data != nullptr) {
-      return Error{ErrorCode::input_invalid, "labels", "this model's relation is not by labels"};
+      return fail(ErrorCode::input_invalid, "labels", "this model's relation is not by labels");
     }
     return {};
   }
   if (labels.data == nullptr || labels.rows != length || labels.cols != length) {
-    return Error{ErrorCode::input_invalid, "labels",
-                 "this model needs a matrix of " + std::to_string(length) + " x " +
-                     std::to_string(length) + " labels"};
+    return fail(ErrorCode::input_invalid, "labels",
+                {"this model needs a matrix of ", length, " x ", length, " labels"});
   }
   for (int i = 0; i < length; ++i) {
     for (int j = 0; j < length; ++j) {
       const int label = labels.row(i)[j];
       if (label < 0 || label >= index.num_labels) {
-        return Error{ErrorCode::input_invalid,
-                     "labels[" + std::to_string(i) + "][" + std::to_string(j) + "]",
-                     "label " + std::to_string(label) + " is not below the number of labels " +
-                         std::to_string(index.num_labels)};
+        return fail(ErrorCode::input_invalid, {"labels[", i, "][", j, "]"},
+                    {"label ", label, " is not below the number of labels ", index.num_labels});
       }
     }
   }
@@ -46,14 +43,14 @@ Result<void> check_labels(const Config& config, MatrixView<const int> labels, in
 Result<void> check(const Config& config, const Source& source) {
   const std::span<const int> ids = source.token_ids;
   if (ids.empty() || ids.size() > static_cast<std::size_t>(kMaxSourceLength)) {
-    return Error{ErrorCode::input_invalid, "source",
-                 "a source has from 1 to " + std::to_string(kMaxSourceLength) + " tokens"};
+    return fail(ErrorCode::input_invalid, "source",
+                {"a source has from 1 to ", kMaxSourceLength, " tokens"});
   }
   if (config.positions.kind == PositionKind::table &&
       ids.size() > static_cast<std::size_t>(config.positions.max_positions)) {
-    return Error{ErrorCode::input_invalid, "source",
-                 "this model has positions for " + std::to_string(config.positions.max_positions) +
-                     " tokens and no more"};
+    return fail(
+        ErrorCode::input_invalid, "source",
+        {"this model has positions for ", config.positions.max_positions, " tokens and no more"});
   }
   RELATA_TRY(check_source_ids(config, ids, "source"));
   return check_labels(config, source.labels, static_cast<int>(ids.size()));
@@ -72,8 +69,7 @@ Result<Matrix> encode(const Model& model, std::span<const Source> sources) {
     traced = traced || source.trace != nullptr;
   }
   if (total > std::numeric_limits<int>::max()) {
-    return Error{ErrorCode::out_of_memory, "encoder",
-                 "cannot encode " + std::to_string(total) + " tokens at once"};
+    return fail(ErrorCode::out_of_memory, "encoder", {"cannot encode ", total, " tokens at once"});
   }
   const int rows = static_cast<int>(total);
   RELATA_TRY_ASSIGN(auto workspace,

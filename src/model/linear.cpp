@@ -58,8 +58,8 @@ void after_sublayer(const Config& config, const Norm& norm, MatrixView<const flo
 Result<void> check_finite(MatrixView<const float> values, const char* what) {
   for (int i = 0; i < values.rows; ++i) {
     if (!kernels::all_finite(values.row(i), values.cols)) {
-      return Error{ErrorCode::tensor_invalid, what,
-                   "the values leave the range of f32: some weights of the model are too large"};
+      return fail(ErrorCode::tensor_invalid, what,
+                  "the values leave the range of f32: some weights of the model are too large");
     }
   }
   return {};
@@ -74,16 +74,14 @@ Result<void> embed(const Model& model, Side side, std::span<const int> token_ids
   const Matrix& positions = source ? weights.positions : weights.target_positions();
   if (config.positions.kind == PositionKind::table &&
       hidden.rows > positions.rows() - first_position) {
-    return Error{
-        ErrorCode::input_invalid, source ? "source" : "target",
-        "this model has positions for " + std::to_string(positions.rows()) + " tokens and no more"};
+    return fail(ErrorCode::input_invalid, source ? "source" : "target",
+                {"this model has positions for ", positions.rows(), " tokens and no more"});
   }
   for (int i = 0; i < hidden.rows; ++i) {
     const int id = token_ids[static_cast<std::size_t>(i)];
     if (id < 0 || id >= embedding.cols()) {
-      return Error{ErrorCode::input_invalid, "token " + std::to_string(first_position + i),
-                   "token id " + std::to_string(id) + " is not below the vocabulary size " +
-                       std::to_string(embedding.cols())};
+      return fail(ErrorCode::input_invalid, {"token ", first_position + i},
+                  {"token id ", id, " is not below the vocabulary size ", embedding.cols()});
     }
     embedding.copy_row(id, hidden.row(i));
     kernels::scale(hidden.row(i), config.embedding_scale, config.d_model);

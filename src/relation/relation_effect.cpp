@@ -8,10 +8,9 @@
 namespace relata {
 namespace {
 
-Error wrong_shape(const char* table, int rows, int cols) {
-  return Error{ErrorCode::tensor_invalid, table,
-               std::string(table) + " must have shape [" + std::to_string(rows) + ", " +
-                   std::to_string(cols) + "]"};
+Handed wrong_shape(const char* table, int rows, int cols) {
+  return fail(ErrorCode::tensor_invalid, table,
+              {table, " must have shape [", rows, ", ", cols, "]"});
 }
 
 bool has_shape(const Matrix& matrix, int rows, int cols) {
@@ -59,13 +58,13 @@ Result<Relation> Relation::make(const RelationIndex& index, const RelationEffect
   const bool indexed = index.kind() != IndexKind::none;
   const bool needs_index = config.kind == EffectKind::vectors || config.kind == EffectKind::bias;
   if (needs_index != indexed) {
-    return Error{ErrorCode::config_invalid, "relation",
-                 "this pair of index and effect has no meaning"};
+    return fail(ErrorCode::config_invalid, "relation",
+                "this pair of index and effect has no meaning");
   }
   if (config.kind == EffectKind::vectors) {
     if (!config.keys && !config.values) {
-      return Error{ErrorCode::config_invalid, "relation.effect",
-                   "vectors need keys, values or both"};
+      return fail(ErrorCode::config_invalid, "relation.effect",
+                  "vectors need keys, values or both");
     }
     const int copies = config.per_head ? num_heads : 1;
     if (config.keys && !has_shape(tables.keys, copies * num_relations, head_dim)) {

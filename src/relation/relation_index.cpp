@@ -15,8 +15,8 @@ namespace {
 constexpr int kMaxReach = 1 << 20;
 constexpr int kMaxRelations = 1 << 16;
 
-Error out_of_range(const char* field, const std::string& range) {
-  return Error{ErrorCode::config_invalid, field, std::string(field) + " must be " + range};
+Handed out_of_range(const char* field, const Words& range) {
+  return fail(ErrorCode::config_invalid, field, {field, " must be ", range});
 }
 
 }  // namespace
@@ -30,8 +30,7 @@ Result<RelationIndex> RelationIndex::make(const RelationIndexConfig& config) {
     case IndexKind::clipped_distance: {
       if (config.left < 0 || config.right < 0 || config.left > kMaxRelations ||
           config.right > kMaxRelations) {
-        return out_of_range("relation.index.left/right",
-                            "from 0 to " + std::to_string(kMaxRelations));
+        return out_of_range("relation.index.left/right", {"from 0 to ", kMaxRelations});
       }
       index.num_relations_ = config.left + config.right + 1;
       std::vector<int> ids(static_cast<std::size_t>(index.num_relations_));
@@ -43,16 +42,14 @@ Result<RelationIndex> RelationIndex::make(const RelationIndexConfig& config) {
       // The exact half of the buckets must leave room for the logarithmic one.
       const int smallest = config.bidirectional ? 4 : 2;
       if (config.num_buckets < smallest || config.num_buckets > kMaxRelations) {
-        return out_of_range(
-            "relation.index.num_buckets",
-            "from " + std::to_string(smallest) + " to " + std::to_string(kMaxRelations));
+        return out_of_range("relation.index.num_buckets",
+                            {"from ", smallest, " to ", kMaxRelations});
       }
       const int exact = (config.bidirectional ? config.num_buckets / 2 : config.num_buckets) / 2;
       if (config.max_distance <= exact || config.max_distance > kMaxReach) {
-        return out_of_range("relation.index.max_distance",
-                            "above " + std::to_string(exact) +
-                                " (the buckets of single distances) and at most " +
-                                std::to_string(kMaxReach));
+        return out_of_range(
+            "relation.index.max_distance",
+            {"above ", exact, " (the buckets of single distances) and at most ", kMaxReach});
       }
       index.num_relations_ = config.num_buckets;
       const int last = config.bidirectional ? config.max_distance
@@ -67,8 +64,7 @@ Result<RelationIndex> RelationIndex::make(const RelationIndexConfig& config) {
     }
     case IndexKind::labels:
       if (config.num_labels < 1 || config.num_labels > kMaxRelations) {
-        return out_of_range("relation.index.num_labels",
-                            "from 1 to " + std::to_string(kMaxRelations));
+        return out_of_range("relation.index.num_labels", {"from 1 to ", kMaxRelations});
       }
       index.num_relations_ = config.num_labels;
       return index;
