@@ -12,16 +12,24 @@ import { nearest } from "./options.js";
 
 const kHelp = `relata: relative-position encoder-decoder Transformers
 
-  relata run --model FOLDER [TEXT]     generate from TEXT, or from standard input: all its lines are one text
-      --max-new-tokens N               stop after N tokens
-      --json                           print tokens, log probabilities and times as JSON
-      --trace FILE                     write every attention to FILE as JSON
+  relata run --model FOLDER [TEXT]     generate from TEXT, or from each line of standard input or of a file
+      --num-beams N, --max-new-tokens N, --do-sample, --top-p N, ...
+                                       every option of a search, as the package has it
+      --dtype f32|int8                 how weights are kept in memory
+      --json                           TEXT: tokens, log probabilities and times; many texts: a line of JSON each
+      --trace FILE                     TEXT: write every attention to FILE as JSON
+      --input FILE                     texts from FILE, by its name: .jsonl, .tsv, .csv, else a line each
+      --field NAME | --column NAME|N   where a text is in JSONL ("text") or in a table (1); with a NAME, its first
+                                       line holds the names
+      --output FILE [--resume]         write to FILE; go on with what an interrupted run has left there
+      --workers N                      as many threads, each with a model of its own
+      --perplexity                     of given pairs, with --target-field NAME ("target") or --target-column NAME|N (2)
   relata inspect --model FOLDER        print the configuration, the relations, the tensors and their sizes
       --json                           the same as JSON
   relata --help | --version
 
 FOLDER is a path or a URL, and may stand without --model in inspect. It holds config.json, tokenizer.json and
-model.safetensors. After -- everything is TEXT. Exit status: 0 done, 1 failed, 2 not understood.
+model.safetensors. After -- everything is TEXT. Exit status: 0 done, 1 failed, if only one of many texts, 2 not understood.
 `;
 
 const kCommands = { run, inspect };
@@ -45,7 +53,8 @@ async function main([command, ...rest]: readonly string[]): Promise<number> {
     if (command === "--version") await print(`${version()}\n`);
     else if (command === "--help" || command === "help" || options.includes("--help"))
       await print(kHelp);
-    else if (command === "run" || command === "inspect") await kCommands[command](rest);
+    else if (command === "run" || command === "inspect")
+      return (await kCommands[command](rest)) ? 1 : 0;
     else if (command === undefined) throw new UsageError("a command is missing: run or inspect");
     else throw unknownCommand(command);
     return 0;

@@ -2,4 +2,5 @@
 
 export { RelataError } from "./errors.js";
 export { Model } from "./model.js";
+export { perplexity } from "./perplexity.js";
 export type * from "./types.js";

@@ -11,6 +11,7 @@ import type { LoadOptions, Source } from "./types.js";
 import { wasmBytes } from "./wasm-bytes.js";
 
 export { RelataError } from "./errors.js";
+export { perplexity } from "./perplexity.js";
 export type * from "./types.js";
 
 /** A scheme of two letters or more: C:\models is a path. */

@@ -108,16 +108,24 @@ function snakeCase(name: string): string {
   return name.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
 }
 
+/** Each option in the core's form. Error: option_invalid. */
+export function checkTypes(
+  given: Readonly<Record<string, unknown>>,
+): Partial<Record<Name, unknown>> {
+  const checked: Partial<Record<Name, unknown>> = {};
+  for (const name of kSearchNames) {
+    if (given[name] !== undefined) checked[name] = kChecks[name](given[name], name);
+  }
+  return checked;
+}
+
 /** given: an options object that may hold others, too. count: of texts in a list; null where there is one, in no list. */
 export function searchOf(
   given: Readonly<Record<string, unknown>>,
   { search }: ModelInfo,
   count: number | null,
 ): SearchRequest {
-  const checked: Partial<Record<Name, unknown>> = {};
-  for (const name of kSearchNames) {
-    if (given[name] !== undefined) checked[name] = kChecks[name](given[name], name);
-  }
+  const checked = checkTypes(given);
   checkTogether(checked, search);
   const core: Record<string, unknown> = {};
   for (const name of kSearchNames) {

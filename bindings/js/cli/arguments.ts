@@ -6,7 +6,7 @@ import { nearest } from "../options.js";
 /** The command line itself is wrong. */
 export class UsageError extends Error {}
 
-/** A command's options by name: what the value is called, or null where there is none. */
+/** A command's options by name: what the value is called, with … where the option may be repeated, or null: no value. */
 export type OptionTable = Readonly<Record<string, string | null>>;
 
 export interface Arguments {
@@ -18,7 +18,12 @@ export interface Arguments {
 export function parse(command: string, table: OptionTable, argv: readonly string[]): Arguments {
   const known = Object.keys(table);
   const options: NonNullable<ParseArgsConfig["options"]> = {};
-  for (const name of known) options[name] = { type: table[name] === null ? "boolean" : "string" };
+  for (const name of known) {
+    const called = table[name];
+    options[name] = called
+      ? { type: "string", multiple: called.endsWith("…") }
+      : { type: "boolean" };
+  }
   const { values, positionals, tokens } = parseArgs({
     args: [...argv],
     options,
