@@ -1,8 +1,9 @@
 // The machine's limits in this very engine: tests/bench/limits/limits.cpp, timed.
 
-const kMegabytes = 64;
+const kMegabytes = 40;
 /** Per export: its rounds in a call, how many billion units such a call does, and the unit. */
 const kProbes = {
+  /** It takes no rounds. */
   read: { rounds: 0, work: (kMegabytes << 20) / 1e9, unit: "GB/s" },
   multiply_add: { rounds: 200_000, work: (200_000 * 12 * 8) / 1e9, unit: "GFLOP/s" },
   relaxed_multiply_add: { rounds: 200_000, work: (200_000 * 12 * 8) / 1e9, unit: "GFLOP/s" },

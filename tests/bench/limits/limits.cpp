@@ -10,7 +10,10 @@
 
 namespace {
 
-constexpr std::size_t kBytes = 64 << 20;
+/// About what a decoding step of t5-small reads in int8.
+constexpr std::size_t kBytes = 40 << 20;
+/// Read side by side, for a processor fetches several streams ahead faster than one.
+constexpr std::size_t kStreams = 4;
 /// Of int8 weights that stay in the first cache.
 constexpr int kNearVectors = 256;
 /// Independent sums: enough to hide an instruction's latency, few enough for the registers.
@@ -47,14 +50,20 @@ extern "C" EXPORT(fill) void fill() {
 
 /// Reads `kBytes` bytes once.
 extern "C" EXPORT(read) float read() {
-  v128_t sums[4] = {};
-  for (std::size_t i = 0; i < kBytes; i += 64) {
-    for (int j = 0; j < 4; ++j) {
-      sums[j] = wasm_f32x4_add(sums[j], wasm_v128_load(memory + i + 16 * j));
+  v128_t sums[kStreams] = {};
+  for (std::size_t i = 0; i < kBytes / kStreams; i += 64) {
+    for (std::size_t j = 0; j < kStreams; ++j) {
+      const std::uint8_t* at = memory + j * (kBytes / kStreams) + i;
+      const v128_t low = wasm_f32x4_add(wasm_v128_load(at), wasm_v128_load(at + 16));
+      const v128_t high = wasm_f32x4_add(wasm_v128_load(at + 32), wasm_v128_load(at + 48));
+      sums[j] = wasm_f32x4_add(sums[j], wasm_f32x4_add(low, high));
     }
   }
-  return wasm_f32x4_extract_lane(
-      wasm_f32x4_add(wasm_f32x4_add(sums[0], sums[1]), wasm_f32x4_add(sums[2], sums[3])), 0);
+  float sum = 0;
+  for (const v128_t& each : sums) {
+    sum += wasm_f32x4_extract_lane(each, 0);
+  }
+  return sum;
 }
 
 template <typename Step>
