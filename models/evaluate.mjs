@@ -3,6 +3,7 @@
 //   npm run evaluate -- --model models/captions-en-de --data FOLDER --split test_2016_flickr [--limit N] [--hyp FILE]
 //
 // FOLDER holds {split}.en.gz and {split}.de.gz, one sentence a line. --from and --to name other languages.
+// --relation off, keys, values, mirrored or clip:K translates with the model's relation altered.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -20,6 +21,7 @@ const { values } = parseArgs({
     to: { type: "string", default: "de" },
     limit: { type: "string" },
     hyp: { type: "string" },
+    relation: { type: "string" },
   },
 });
 for (const name of ["model", "data", "split"]) {
@@ -45,10 +47,17 @@ const loading = performance.now();
 const model = await Model.load(values.model);
 const loadMs = performance.now() - loading;
 
+const clip = /^clip:(\d+)$/.exec(values.relation ?? "");
+const altered = clip === null ? values.relation : { clip: Number(clip[1]) };
+const options = {
+  ...{ numBeams: 1, doSample: false },
+  ...(altered === undefined ? {} : { relation: { switch: altered } }),
+};
+
 const hypotheses = [];
 let [tokens, encodeMs, decodeMs, cut] = [0, 0, 0, 0];
 for (const source of sources) {
-  const { text, stats, finishReason } = await model.run(source, { numBeams: 1, doSample: false });
+  const { text, stats, finishReason } = await model.run(source, options);
   hypotheses.push(text);
   tokens += stats.newTokens;
   encodeMs += stats.encodeMs;
@@ -66,6 +75,7 @@ const { bleu, precisions, brevityPenalty, hypothesisLength, referenceLength } = 
 );
 const seconds = (encodeMs + decodeMs) / 1000;
 console.log(`sentences  ${sources.length}, of them ${cut} cut at the longest length`);
+if (altered !== undefined) console.log(`relation   ${values.relation}`);
 console.log(`load       ${loadMs.toFixed(0)} ms`);
 console.log(
   `speed      ${(sources.length / seconds).toFixed(1)} sentences/s, ${(tokens / (decodeMs / 1000)).toFixed(0)} tokens/s while decoding`,

@@ -78,6 +78,12 @@ export interface RawTrace {
   readonly heads: readonly number[];
 }
 
+/** kind: an index of Alteration (src/relation/relation_alteration.hpp). Empty lists are all. */
+export interface RawAlteration extends RawTrace {
+  readonly kind: number;
+  readonly clip: number;
+}
+
 export type RawInts = RawBuffer<Int32Array>;
 
 export interface RawForced {
@@ -88,12 +94,13 @@ export interface RawForced {
 export interface RawModel extends Handle {
   describe(): RawDescription;
   /** The encoder's last hidden states [source, dModel]. */
-  encode(source: RawInts, labels: RawInts): Float32Array | Failure;
+  encode(source: RawInts, labels: RawInts, relation: RawAlteration): Float32Array | Failure;
   teacherForce(
     source: RawInts,
     target: RawInts,
     labels: RawInts,
     trace: RawTrace,
+    relation: RawAlteration,
   ): RawForced | Failure;
 }
 

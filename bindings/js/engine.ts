@@ -65,7 +65,7 @@ export class Engine implements Backend {
   }
 
   async *#force(
-    { source, target, trace, labels }: Calls["force"],
+    { source, target, trace, labels, alteration }: Calls["force"],
     signal?: AbortSignal,
   ): Steps<Forced> {
     await turn();
@@ -80,7 +80,7 @@ export class Engine implements Backend {
     const forced = this.#core.withInts(
       [sourceIds, targetIds, labels ?? []],
       ([read, written, ids]) =>
-        this.#core.run(() => model.teacherForce(read, written, ids, rawTrace(trace))),
+        this.#core.run(() => model.teacherForce(read, written, ids, rawTrace(trace), alteration)),
     );
     const tokens = targetIds.map((id, i) => ({
       ...tokenizer.token(id),
@@ -98,14 +98,14 @@ export class Engine implements Backend {
   }
 
   async *#encode(
-    { text, pooling, maxSourceTokens, labels }: Calls["encode"],
+    { text, pooling, maxSourceTokens, labels, alteration }: Calls["encode"],
     signal?: AbortSignal,
   ): Steps<EncodeResult> {
     await turn();
     const { tokenizer, model } = this.#alive(signal);
     const { ids, cut } = this.#read(text, "text", maxSourceTokens, labels);
     const hidden = this.#core.withInts([ids, labels ?? []], ([source, matrix]) =>
-      this.#core.run(() => model.encode(source, matrix)),
+      this.#core.run(() => model.encode(source, matrix, alteration)),
     );
     const width = this.info.dModel;
     return {

@@ -63,7 +63,7 @@ export class Generation {
 
   #optionsOf(tokenizer: TextTokenizer): RawOptions {
     const { core, badWords, allowedStrings } = this.#args.search;
-    const options: Record<string, unknown> = { ...core };
+    const options: Record<string, unknown> = { ...core, relation: this.#args.alteration };
     const add = (name: string, texts: readonly string[]) => {
       if (texts.length === 0) return;
       const given = (options[name] ?? []) as readonly (readonly number[])[];

@@ -5,6 +5,7 @@ import { loadBackend, type Platform } from "./backend.js";
 import { disposedError, RelataError } from "./errors.js";
 import * as check from "./options.js";
 import type { Ask, Backend, CallContext, Calls, Forced, Generated } from "./protocol.js";
+import { relationOf, relationsOf } from "./relation-options.js";
 import { kSearchNames, searchOf } from "./search-options.js";
 import { fetchFolder } from "./source.js";
 import type {
@@ -81,7 +82,7 @@ export class Model {
       texts,
       search: searchOf(given, this.info, count),
       trace: check.traceOf(given.trace, this.info),
-      labels: check.labelsOf(given.relation, this.info, count),
+      ...relationsOf(given.relation, this.info, count),
     };
     const ask = askOf(given.allowedTokens as SearchOptions["allowedTokens"]);
     const context = { signal: check.signalOf(given.signal), ask };
@@ -145,7 +146,7 @@ export class Model {
         source: check.textOf(source, "source"),
         target: check.targetOf(target, "target"),
         trace: null,
-        labels: this.#labelsOf(given),
+        ...relationOf(given.relation, this.info),
       };
       const { tokens, score } = await this.#force(args, given);
       return { tokens, score, error: null };
@@ -155,12 +156,13 @@ export class Model {
       const problem = `${targets.length} targets for ${source.length} sources`;
       throw new RelataError("input_invalid", "target", `target: ${problem}`);
     }
-    const labels = check.labelsOf(given.relation, this.info, source.length);
+    const relations = relationsOf(given.relation, this.info, source.length);
     const results: ScoreResult[] = [];
     for (const [i, one] of targets.entries()) {
       try {
         const text = check.textOf(source[i], `source[${i}]`);
-        const args = { source: text, target: one, trace: null, labels: labels[i] ?? null };
+        const of = { ...relations, labels: relations.labels[i] ?? null };
+        const args = { source: text, target: one, trace: null, ...of };
         const { tokens, score } = await this.#force(args, given);
         results.push({ tokens, score, error: null });
       } catch (error) {
@@ -180,7 +182,7 @@ export class Model {
       source: check.textOf(source, "source"),
       target: check.targetOf(target, "target"),
       trace: check.traceOf(given.trace ?? everything, this.info),
-      labels: this.#labelsOf(given),
+      ...relationOf(given.relation, this.info),
     };
     const forced = await this.#force(args, given);
     return { source: forced.source, target: forced.input, trace: forced.trace };
@@ -195,7 +197,7 @@ export class Model {
       text: check.textOf(text, "text"),
       pooling: check.poolingOf(given.pooling),
       maxSourceTokens: most === undefined ? 0 : check.integer(most, "maxSourceTokens", 1),
-      labels: this.#labelsOf(given),
+      ...relationOf(given.relation, this.info),
     };
     const signal = check.signalOf(given.signal);
     return resultOf(this.#usable().call("encode", args, { signal }));
@@ -220,10 +222,6 @@ export class Model {
   #force(args: Calls["force"], given: Readonly<Record<string, unknown>>): Promise<Forced> {
     const signal = check.signalOf(given.signal);
     return resultOf(this.#usable().call("force", args, { signal }));
-  }
-
-  #labelsOf(given: Readonly<Record<string, unknown>>) {
-    return check.labelsOf(given.relation, this.info, null)[0] ?? null;
   }
 
   #usable(): Backend {

@@ -5,7 +5,7 @@ import type { Labels, TraceSelection } from "./protocol.js";
 import type { AttentionKind, Dtype, EncodeOptions, ModelInfo } from "./types.js";
 
 const kKinds: readonly AttentionKind[] = ["encoder_self", "decoder_self", "cross"];
-const kMaxInt = 2 ** 31 - 1;
+export const kMaxInt = 2 ** 31 - 1;
 /** The core's limit of a target's length. */
 export const kMaxNewTokens = 2 ** 20;
 
@@ -190,38 +190,6 @@ export function traceOf(value: unknown, info: ModelInfo): TraceSelection | null 
     layers: indices(layers, "trace.layers", Math.max(...depths)),
     heads: indices(heads, "trace.heads", info.numHeads),
   };
-}
-
-/**
- * The labels of a relation option, as integers: of each of `count` texts, or of the only one (null). Their number and range
- * are checked against the source.
- */
-export function labelsOf(
-  value: unknown,
-  { relation }: ModelInfo,
-  count: number | null,
-): readonly Labels[] {
-  if (value === undefined) return Array.from({ length: count ?? 1 }, () => null);
-  const { labels } = optionsOf(value, ["labels"], "relation");
-  const where = "relation.labels";
-  const { index } = relation.encoder_self;
-  if (index !== "labels") {
-    const is = index === "none" ? "it has no relation" : `its relation is by ${index}`;
-    throw invalid(where, `this model takes no labels: ${is}`);
-  }
-  if (count === null) return [matrixOf(labels, where)];
-  if (!Array.isArray(labels) || labels.length !== count) {
-    throw invalid(where, `expected an array of ${count} matrices, one for each text`);
-  }
-  return labels.map((matrix, i) => matrixOf(matrix, `${where}[${i}]`));
-}
-
-function matrixOf(labels: unknown, where: string): Int32Array {
-  if (labels instanceof Int32Array) return labels.slice();
-  if (!Array.isArray(labels)) {
-    throw invalid(where, `expected an Int32Array or an array of integers, got ${describe(labels)}`);
-  }
-  return Int32Array.from(labels, (label, i) => integer(label, `${where}[${i}]`, -kMaxInt, kMaxInt));
 }
 
 export function checkLabels(labels: Labels, sourceLength: number): void {

@@ -1,5 +1,6 @@
 // What an engine can be asked, and the messages that carry it to a worker and back. A new feature is a new field.
 
+import type { RawAlteration } from "./core.js";
 import type { Failure } from "./errors.js";
 import type { SearchRequest } from "./search-options.js";
 import type {
@@ -36,13 +37,21 @@ export interface Calls {
     trace: TraceSelection | null;
     /** Of each text. */
     labels: readonly Labels[];
+    alteration: RawAlteration;
   };
-  force: { source: string; target: Target; trace: TraceSelection | null; labels: Labels };
+  force: {
+    source: string;
+    target: Target;
+    trace: TraceSelection | null;
+    labels: Labels;
+    alteration: RawAlteration;
+  };
   encode: {
     text: string;
     pooling: NonNullable<EncodeOptions["pooling"]>;
     maxSourceTokens: number;
     labels: Labels;
+    alteration: RawAlteration;
   };
   tokenize: { text: string };
 }

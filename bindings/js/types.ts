@@ -51,9 +51,21 @@ export interface TraceRequest {
 /** An n x n matrix of relation ids (row = query, column = key). */
 export type LabelMatrix = Int32Array | readonly number[];
 
-/** For models whose index is `labels`: the matrix of a text, or a list of one for each text. */
+/**
+ * How to alter a relation. off: it adds nothing. keys, values: of vectors for both, only those. mirrored: distances change
+ * their sign. clip: distances beyond it count as this one, which is less than the model's own.
+ */
+export type RelationSwitch = "off" | "keys" | "values" | "mirrored" | { clip: number };
+
+/** What to know, or to alter, about the relation in this call. The model stays as it is. */
 export interface RelationInput {
-  labels: LabelMatrix | readonly LabelMatrix[];
+  /** For models whose index is `labels`: the matrix of a text, or a list of one for each text. */
+  labels?: LabelMatrix | readonly LabelMatrix[];
+  switch?: RelationSwitch;
+  /** Where to alter it; everywhere else it stays as trained. Default: wherever the switch has a meaning. */
+  kinds?: readonly ("encoder_self" | "decoder_self")[];
+  layers?: readonly number[];
+  heads?: readonly number[];
 }
 
 export interface RunOptions extends SearchOptions {

@@ -21,6 +21,14 @@ TraceRequest request(const val& trace) {
   return result;
 }
 
+RelationSwitch alteration(const val& given) {
+  TraceRequest where = request(given);
+  return {{static_cast<Alteration>(given["kind"].as<int>()), given["clip"].as<int>()},
+          std::move(where.kinds),
+          std::move(where.layers),
+          std::move(where.heads)};
+}
+
 // An option that is not given keeps the model's own value.
 struct Given {
   const val& options;
@@ -76,6 +84,7 @@ GenerateOptions options(const Model& model, const val& given, const val& trace) 
   all.take("min_p", search.min_p);
   all.take("typical_p", search.typical_p);
   result.trace = request(trace);
+  result.relation = alteration(given["relation"]);
   return result;
 }
 
@@ -122,6 +131,13 @@ val hypothesis(const Hypothesis& one) {
   return object({{"tokenIds", copy(one.token_ids)}, {"logProbabilities", copy(one.log_probabilities)},
                  {"score", one.score}, {"finishReason", int(one.finish_reason)}});
 }
+val hidden(const Matrix& rows) {
+  return copy(std::span(rows.view().data, std::size_t(rows.rows()) * std::size_t(rows.cols())));
+}
+template <class Pass>
+val altered(const Model& model, const val& relation, Pass pass) {
+  return checked(alter_relations(model, alteration(relation)), pass);
+}
 val forced(const TeacherForced& target) {
   return object({{"logProbabilities", copy(target.log_probabilities)}, {"trace", traces(target.trace)}});
 }
@@ -138,11 +154,12 @@ Result<Session> start(const Model& model, const val& inputs, const val& given, c
 EMSCRIPTEN_BINDINGS(generate) {
   using emscripten::class_;
   class_<Model>("Model").function("describe", &describe)
-      .function("encode", +[](const Model& model, const Ints& source, const Ints& labels) {
-        return checked(encode(model, ids(source), matrix(labels, source), nullptr), [](const Matrix& hidden) {
-          return copy(std::span(hidden.view().data, std::size_t(hidden.rows()) * std::size_t(hidden.cols()))); }); })
-      .function("teacherForce", +[](const Model& model, const Ints& source, const Ints& target, const Ints& labels, const val& trace) {
-        return checked(teacher_force(model, ids(source), ids(target), matrix(labels, source), request(trace)), forced); });
+      .function("encode", +[](const Model& model, const Ints& source, const Ints& labels, const val& relation) {
+        return altered(model, relation, [&](const AlteredRelations& all) {
+          return checked(encode(model, ids(source), matrix(labels, source), nullptr, &all), hidden); }); })
+      .function("teacherForce", +[](const Model& model, const Ints& source, const Ints& target, const Ints& labels, const val& trace, const val& relation) {
+        return altered(model, relation, [&](const AlteredRelations& all) {
+          return checked(teacher_force(model, ids(source), ids(target), matrix(labels, source), request(trace), -1, &all), forced); }); });
   class_<Session>("Session")
       .class_function("start", +[](const Model& model, const val& inputs, const val& given, const val& trace) {
         return handle(start(model, inputs, given, trace)); })

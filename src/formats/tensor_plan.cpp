@@ -166,22 +166,28 @@ struct Allocate {
   kernels::WeightType type;
   const char* where;
 
-  Result<void> operator()(kernels::WeightMatrix* matrix) const {
-    RELATA_TRY_ASSIGN(*matrix,
-                      kernels::WeightMatrix::allocate(type, slot.rows(), slot.cols(), where));
+  template <class T>
+  Result<void> keep(T& destination, Result<T> allocated) const {
+    if (!allocated.ok()) {
+      return allocated.hand_on();
+    }
+    destination = std::move(allocated.value());
     return {};
   }
+  Result<void> operator()(kernels::WeightMatrix* matrix) const {
+    return keep(*matrix, kernels::WeightMatrix::allocate(type, slot.rows(), slot.cols(), where));
+  }
   Result<void> operator()(AlignedBuffer<float>* values) const {
-    return values->reset(slot.shape.back(), where);
+    return keep(*values, AlignedBuffer<float>::allocate(slot.shape.back(), where));
   }
   Result<void> operator()(Matrix* matrix) const {
-    return matrix->reset(slot.rows(), slot.cols(), where);
+    return keep(*matrix, Matrix::allocate(slot.rows(), slot.cols(), where));
   }
   Result<void> operator()(Transposed transposed) const {
-    return transposed.matrix->reset(slot.cols(), slot.rows(), where);
+    return keep(*transposed.matrix, Matrix::allocate(slot.cols(), slot.rows(), where));
   }
   Result<void> operator()(Column column) const {
-    return column.values->reset(slot.shape.front(), where);
+    return keep(*column.values, AlignedBuffer<float>::allocate(slot.shape.front(), where));
   }
   Result<void> operator()(SameAs) const { return {}; }
 };

@@ -6,6 +6,7 @@
 
 #include "src/model/attention_trace.hpp"
 #include "src/model/config.hpp"
+#include "src/model/relation_switch.hpp"
 #include "src/model/search_options.hpp"
 
 namespace relata {
@@ -13,6 +14,7 @@ namespace relata {
 struct GenerateOptions {
   int max_new_tokens = 0;  // 0: the model's own
   TraceRequest trace = {};
+  RelationSwitch relation = {};
   SearchOptions search = {};  // of itself greedy; the model's own is in Config::search
 
   int decoder_start_token_id = -1;       // -1: the model's own

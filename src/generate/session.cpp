@@ -92,7 +92,7 @@ Result<void> Session::finish(Item& item) {
   // The attention of several hypotheses is not kept while they compete.
   const Source source = item.source();
   auto forced = teacher_force(*model_, source.token_ids, item.results.front().token_ids,
-                              source.labels, trace_request_, rules_.start_id);
+                              source.labels, trace_request_, rules_.start_id, altered_.get());
   if (forced.ok()) {
     item.trace = std::move(forced.value().trace);
   } else {

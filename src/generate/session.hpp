@@ -42,7 +42,7 @@ struct OpenPrefix {
 class Session {
  public:
   /// Prepares one text; runs the encoder. The model must outlive the session. Errors:
-  /// input_invalid, option_invalid (see `check`, trace), out_of_memory.
+  /// input_invalid, option_invalid (see `check`, trace, relation), out_of_memory.
   static Result<Session> start(const Model& model, std::span<const int> source_ids,
                                MatrixView<const int> labels, const GenerateOptions& options);
   /// Prepares many, and encodes the first of them. A text that cannot be taken does not concern the
@@ -109,6 +109,7 @@ class Session {
   AttentionTrace* growing_trace(Item& item);
 
   const Model* model_ = nullptr;
+  std::unique_ptr<const AlteredRelations> altered_;  // null: as trained
   SearchRules rules_;
   TraceRequest trace_request_;
   std::vector<Item> items_;

@@ -43,6 +43,10 @@ Result<Session> Session::start(const Model& model, std::span<const SessionInput>
   // What may be asked of the trace does not depend on the lengths.
   RELATA_TRY(AttentionTrace::allocate(model.config, options.trace, 1, 1));
   session.trace_request_ = options.trace;
+  if (options.relation.alteration.kind != Alteration::none) {
+    RELATA_TRY_ASSIGN(AlteredRelations altered, alter_relations(model, options.relation));
+    session.altered_ = std::make_unique<const AlteredRelations>(std::move(altered));
+  }
   RELATA_TRY(session.prepare(inputs, options));
   RELATA_TRY(session.admit());
   return session;
@@ -88,10 +92,13 @@ Result<void> Session::prepare(std::span<const SessionInput> inputs,
   batch_size_ = std::min(batch_size_, std::max(1, num_items()));
   const int rows = std::max(batch_size_ * branches, std::min(longest_prefix, kForcedRows));
   RELATA_TRY_ASSIGN(decoder_,
-                    Decoder::start(*model_, {longest_source, longest_prefix + rules_.max_new_tokens,
-                                             rows, !trace_request_.kinds.empty()}));
-  RELATA_TRY(logits_.reset(rows, config.vocab_size, "logits"));
-  RELATA_TRY(scores_.reset(static_cast<std::uint64_t>(config.vocab_size), "scores"));
+                    Decoder::start(*model_,
+                                   {longest_source, longest_prefix + rules_.max_new_tokens, rows,
+                                    !trace_request_.kinds.empty()},
+                                   altered_.get()));
+  RELATA_TRY_ASSIGN(logits_, Matrix::allocate(rows, config.vocab_size, "logits"));
+  RELATA_TRY_ASSIGN(scores_, AlignedBuffer<float>::allocate(
+                                 static_cast<std::uint64_t>(config.vocab_size), "scores"));
   return {};
 }
 
@@ -145,7 +152,7 @@ Result<void> Session::take_up(std::span<const int> group) {
     sources.push_back(item.source());
     sources.back().trace = growing_trace(item);
   }
-  RELATA_TRY_ASSIGN(auto encoded, encode(*model_, sources));
+  RELATA_TRY_ASSIGN(auto encoded, encode(*model_, sources, altered_.get()));
   int first = 0;
   for (const int at : group) {
     const int rows = static_cast<int>(item_at(at).source_ids.size());

@@ -15,7 +15,8 @@ float log_probability(MatrixView<const float> logits, int row, int token_id) {
 
 Result<TeacherForced> teacher_force(const Model& model, std::span<const int> source_ids,
                                     std::span<const int> target_ids, MatrixView<const int> labels,
-                                    const TraceRequest& trace_request, int decoder_start_token_id) {
+                                    const TraceRequest& trace_request, int decoder_start_token_id,
+                                    const AlteredRelations* altered) {
   const Config& config = model.config;
   if (target_ids.empty() || target_ids.size() > static_cast<std::size_t>(kMaxTargetLength)) {
     return fail(ErrorCode::input_invalid, "target",
@@ -32,10 +33,10 @@ Result<TeacherForced> teacher_force(const Model& model, std::span<const int> sou
       result.trace,
       AttentionTrace::allocate(config, trace_request, static_cast<int>(source_ids.size()), length));
   AttentionTrace* trace = result.trace.empty() ? nullptr : &result.trace;
-  RELATA_TRY_ASSIGN(auto encoded, encode(model, source_ids, labels, trace));
+  RELATA_TRY_ASSIGN(auto encoded, encode(model, source_ids, labels, trace, altered));
   const int max_rows = std::min(kForcedRows, length);
-  RELATA_TRY_ASSIGN(auto decoder,
-                    Decoder::start(model, encoded.view(), length, max_rows, trace != nullptr));
+  RELATA_TRY_ASSIGN(auto decoder, Decoder::start(model, encoded.view(), length, max_rows,
+                                                 trace != nullptr, altered));
   RELATA_TRY_ASSIGN(auto logits, Matrix::allocate(max_rows, config.vocab_size, "logits"));
   for (int first = 0; first < length; first += max_rows) {
     const int rows = std::min(max_rows, length - first);

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "src/model/attention_trace.hpp"
+#include "src/model/relation_switch.hpp"
 #include "src/model/weights.hpp"
 
 namespace relata {
@@ -22,10 +23,11 @@ inline constexpr int kForcedRows = 16;
 float log_probability(MatrixView<const float> logits, int row, int token_id);
 
 /// Scores target_ids (end token included by the caller where wanted) given the source and records
-/// the asked attentions. decoder_start_token_id -1: the model's own. Errors: input_invalid,
-/// option_invalid (trace), out_of_memory.
+/// the asked attentions. decoder_start_token_id -1: the model's own. altered: relations to use
+/// instead of those trained, or null. Errors: input_invalid, option_invalid (trace), out_of_memory.
 Result<TeacherForced> teacher_force(const Model& model, std::span<const int> source_ids,
                                     std::span<const int> target_ids, MatrixView<const int> labels,
-                                    const TraceRequest& trace, int decoder_start_token_id = -1);
+                                    const TraceRequest& trace, int decoder_start_token_id = -1,
+                                    const AlteredRelations* altered = nullptr);
 
 }  // namespace relata

@@ -99,14 +99,14 @@ void attend(const Config& config, const AttentionPlace& place, MatrixView<const 
       const auto of_head = [&](auto all_heads) {
         return all_heads.slice_rows(first, rows).slice_cols(offset, config.head_dim);
       };
-      attend_tile(head, place.relation, tile, of_head(queries), memory, workspace, head_trace,
-                  of_head(context));
+      attend_tile(head, place.relation.of(head), tile, of_head(queries), memory, workspace,
+                  head_trace, of_head(context));
     }
   }
 }
 
 void self_attention(const Config& config, const AttentionWeights& weights, AttentionKind kind,
-                    int layer, const Relation* relation, MatrixView<const float> input,
+                    int layer, const LayerRelation& relation, MatrixView<const float> input,
                     std::span<const AttentionSequence> sequences, Workspace& workspace,
                     MatrixView<float> output) {
   const auto keys = workspace.keys.view().slice_rows(0, input.rows);
@@ -137,8 +137,8 @@ void cross_attention(const Config& config, const AttentionWeights& weights, int 
   int first = 0;
   for (const AttentionSequence& sequence : sequences) {
     const auto rows_of = [&](auto all) { return all.slice_rows(first, sequence.num_rows); };
-    attend(config, {AttentionKind::cross, layer, sequence.first_query, nullptr, {}},
-           rows_of(queries), *sequence.memory, workspace, sequence.trace, rows_of(context));
+    attend(config, {AttentionKind::cross, layer, sequence.first_query, {}, {}}, rows_of(queries),
+           *sequence.memory, workspace, sequence.trace, rows_of(context));
     first += sequence.num_rows;
   }
   apply(weights.output, context, workspace, output);

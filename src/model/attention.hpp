@@ -6,6 +6,7 @@
 
 #include "src/model/attention_trace.hpp"
 #include "src/model/kv_cache.hpp"
+#include "src/model/relation_switch.hpp"
 #include "src/model/weights.hpp"
 #include "src/model/workspace.hpp"
 
@@ -15,9 +16,9 @@ namespace relata {
 struct AttentionPlace {
   AttentionKind kind = AttentionKind::encoder_self;
   int layer = 0;
-  int first_query = 0;                 // position of the first query row
-  const Relation* relation = nullptr;  // null in cross attention
-  MatrixView<const int> labels;        // [queries, keys], only for an index of labels
+  int first_query = 0;           // position of the first query row
+  LayerRelation relation;        // none in cross attention
+  MatrixView<const int> labels;  // [queries, keys], only for an index of labels
 };
 
 /// One sequence of a batch. The rows of all sequences lie one after the other, without padding.
@@ -34,7 +35,7 @@ struct AttentionSequence {
 /// appended first (the encoder's memory holds one sequence at a time). A row's result does not
 /// depend on the other sequences, not by a bit. Decoder self-attention is causal.
 void self_attention(const Config& config, const AttentionWeights& weights, AttentionKind kind,
-                    int layer, const Relation* relation, MatrixView<const float> input,
+                    int layer, const LayerRelation& relation, MatrixView<const float> input,
                     std::span<const AttentionSequence> sequences, Workspace& workspace,
                     MatrixView<float> output);
 

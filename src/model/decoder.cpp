@@ -18,7 +18,8 @@ constexpr int kFirstCapacity = 32;
 
 }  // namespace
 
-Result<Decoder> Decoder::start(const Model& model, const DecoderLimits& limits) {
+Result<Decoder> Decoder::start(const Model& model, const DecoderLimits& limits,
+                               const AlteredRelations* altered) {
   const Config& config = model.config;
   if (config.num_decoder_layers == 0) {
     return fail(ErrorCode::unsupported, "decoder",
@@ -26,6 +27,7 @@ Result<Decoder> Decoder::start(const Model& model, const DecoderLimits& limits) 
   }
   Decoder decoder;
   decoder.model_ = &model;
+  decoder.relations_ = altered == nullptr ? nullptr : &altered->decoder;
   decoder.limits_ = limits;
   decoder.limits_.max_target_length = std::min(limits.max_target_length, max_target_length(config));
   RELATA_TRY_ASSIGN(
@@ -33,14 +35,15 @@ Result<Decoder> Decoder::start(const Model& model, const DecoderLimits& limits) 
       Workspace::allocate(config, model.weights.decoder.relations, limits.max_rows,
                           std::max(limits.max_source_length, decoder.limits_.max_target_length),
                           limits.with_trace));
-  RELATA_TRY(decoder.hidden_.reset(limits.max_rows, config.d_model, "decoder"));
+  RELATA_TRY_ASSIGN(decoder.hidden_, Matrix::allocate(limits.max_rows, config.d_model, "decoder"));
   return decoder;
 }
 
 Result<Decoder> Decoder::start(const Model& model, MatrixView<const float> encoded,
-                               int max_target_length, int max_rows, bool with_trace) {
+                               int max_target_length, int max_rows, bool with_trace,
+                               const AlteredRelations* altered) {
   RELATA_TRY_ASSIGN(auto decoder,
-                    start(model, {encoded.rows, max_target_length, max_rows, with_trace}));
+                    start(model, {encoded.rows, max_target_length, max_rows, with_trace}, altered));
   RELATA_TRY(decoder.add_source(encoded));
   return decoder;
 }
@@ -184,7 +187,7 @@ Result<void> Decoder::forward(std::span<const DecoderRun> runs, MatrixView<float
     }
     auto input = before_sublayer(config, layer.self_attention_norm, hidden, workspace_);
     self_attention(config, layer.self_attention, AttentionKind::decoder_self, i,
-                   stack.relation_of(i), input, self, workspace_, output);
+                   relation_of(stack, relations_, i), input, self, workspace_, output);
     after_sublayer(config, layer.self_attention_norm, output, hidden);
 
     input = before_sublayer(config, layer.cross_attention_norm, hidden, workspace_);

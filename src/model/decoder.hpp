@@ -31,12 +31,15 @@ struct DecoderRun {
 /// by one gives, and a hypothesis the logits it has alone, to the bit.
 class Decoder {
  public:
-  /// Without hypotheses. The model must outlive the decoder. Errors: unsupported (the model is an
-  /// encoder alone), out_of_memory.
-  static Result<Decoder> start(const Model& model, const DecoderLimits& limits);
+  /// Without hypotheses. altered: relations to use instead of those trained, or null. They and the
+  /// model must outlive the decoder. Errors: unsupported (the model is an encoder alone),
+  /// out_of_memory.
+  static Result<Decoder> start(const Model& model, const DecoderLimits& limits,
+                               const AlteredRelations* altered = nullptr);
   /// With one hypothesis over one source [n, d_model].
   static Result<Decoder> start(const Model& model, MatrixView<const float> encoded,
-                               int max_target_length, int max_rows, bool with_trace);
+                               int max_target_length, int max_rows, bool with_trace,
+                               const AlteredRelations* altered = nullptr);
 
   /// Projects a source [n, d_model] to every layer's cross keys and values, once, and adds a
   /// hypothesis over it behind the others, to which nothing has been fed. Errors: out_of_memory.
@@ -71,6 +74,7 @@ class Decoder {
   Result<void> make_room(Hypothesis& hypothesis, int length);
 
   const Model* model_ = nullptr;
+  const AlteredStack* relations_ = nullptr;  // null: as trained
   DecoderLimits limits_;
   std::vector<Hypothesis> hypotheses_;
   std::vector<KvCache> spare_;  // caches of dropped hypotheses, for copies to come

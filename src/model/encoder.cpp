@@ -56,7 +56,8 @@ Result<void> check(const Config& config, const Source& source) {
   return check_labels(config, source.labels, static_cast<int>(ids.size()));
 }
 
-Result<Matrix> encode(const Model& model, std::span<const Source> sources) {
+Result<Matrix> encode(const Model& model, std::span<const Source> sources,
+                      const AlteredRelations* altered) {
   const Config& config = model.config;
   const StackWeights& stack = model.weights.encoder;
   std::int64_t total = 0;
@@ -78,6 +79,7 @@ Result<Matrix> encode(const Model& model, std::span<const Source> sources) {
   RELATA_TRY_ASSIGN(auto result, Matrix::allocate(rows, config.d_model, "encoder output"));
   const auto hidden = result.view();
   const auto output = workspace.sublayer_output.view();
+  const AlteredStack* relations = altered == nullptr ? nullptr : &altered->encoder;
   std::vector<AttentionSequence> sequences;
   int first = 0;
   for (const Source& source : sources) {
@@ -90,7 +92,7 @@ Result<Matrix> encode(const Model& model, std::span<const Source> sources) {
     const LayerWeights& layer = stack.layers[static_cast<std::size_t>(i)];
     auto input = before_sublayer(config, layer.self_attention_norm, hidden, workspace);
     self_attention(config, layer.self_attention, AttentionKind::encoder_self, i,
-                   stack.relation_of(i), input, sequences, workspace, output);
+                   relation_of(stack, relations, i), input, sequences, workspace, output);
     after_sublayer(config, layer.self_attention_norm, output, hidden);
 
     input = before_sublayer(config, layer.feed_forward_norm, hidden, workspace);
@@ -105,9 +107,10 @@ Result<Matrix> encode(const Model& model, std::span<const Source> sources) {
 }
 
 Result<Matrix> encode(const Model& model, std::span<const int> token_ids,
-                      MatrixView<const int> labels, AttentionTrace* trace) {
+                      MatrixView<const int> labels, AttentionTrace* trace,
+                      const AlteredRelations* altered) {
   const Source source{token_ids, labels, trace};
-  return encode(model, {&source, 1});
+  return encode(model, {&source, 1}, altered);
 }
 
 }  // namespace relata

@@ -3,6 +3,7 @@
 #include <span>
 
 #include "src/model/attention_trace.hpp"
+#include "src/model/relation_switch.hpp"
 #include "src/model/weights.hpp"
 
 namespace relata {
@@ -22,12 +23,14 @@ struct Source {
 Result<void> check(const Config& config, const Source& source);
 
 /// The last hidden states [sum of the sources' lengths, d_model] of several sources, one after the
-/// other without padding; each has the bits it has alone. Errors: input_invalid as `check`,
-/// out_of_memory.
-Result<Matrix> encode(const Model& model, std::span<const Source> sources);
+/// other without padding; each has the bits it has alone. altered: relations to use instead of
+/// those trained, or null. Errors: input_invalid as `check`, out_of_memory.
+Result<Matrix> encode(const Model& model, std::span<const Source> sources,
+                      const AlteredRelations* altered = nullptr);
 
 /// The encoder's last hidden state [token_ids.size(), d_model] of one source.
 Result<Matrix> encode(const Model& model, std::span<const int> token_ids,
-                      MatrixView<const int> labels, AttentionTrace* trace);
+                      MatrixView<const int> labels, AttentionTrace* trace,
+                      const AlteredRelations* altered = nullptr);
 
 }  // namespace relata

@@ -5,8 +5,6 @@
 #include <string>
 #include <utility>
 
-#include "src/base/elementary.hpp"
-
 namespace relata {
 namespace {
 
@@ -69,6 +67,7 @@ Result<Relation> Relation::make(const RelationIndex& index, const RelationEffect
                   "vectors need keys, values or both");
     }
     const int copies = config.per_head ? num_heads : 1;
+    auto vectors = std::make_shared<PackedTables>();
     if (config.keys && !has_shape(tables.keys, copies * num_relations, head_dim)) {
       return wrong_shape("relation_keys", copies * num_relations, head_dim);
     }
@@ -81,7 +80,7 @@ Result<Relation> Relation::make(const RelationIndex& index, const RelationEffect
                           kernels::PackedMatrix::pack(
                               tables.keys.view().slice_rows(copy * num_relations, num_relations),
                               "relation_keys"));
-        relation.keys_.push_back(std::move(packed));
+        vectors->keys.push_back(std::move(packed));
       }
       if (config.values) {
         RELATA_TRY_ASSIGN(auto packed, kernels::PackedMatrix::allocate(head_dim, num_relations,
@@ -89,16 +88,17 @@ Result<Relation> Relation::make(const RelationIndex& index, const RelationEffect
         for (int r = 0; r < num_relations; ++r) {
           packed.set_depth_row(r, tables.values.view().row(copy * num_relations + r));
         }
-        relation.values_.push_back(std::move(packed));
+        vectors->values.push_back(std::move(packed));
       }
     }
+    relation.vectors_ = std::move(vectors);
   } else if (config.kind == EffectKind::bias) {
     if (!has_shape(tables.bias, num_heads, num_relations)) {
       return wrong_shape("relation_bias", num_heads, num_relations);
     }
     // By distance rather than by bucket, so that a row of scores gets its biases as one run.
     const int entries = index.by_distance() ? static_cast<int>(index.ids().size()) : num_relations;
-    RELATA_TRY(relation.bias_.reset(num_heads, entries, "relation_bias"));
+    RELATA_TRY_ASSIGN(relation.bias_, Matrix::allocate(num_heads, entries, "relation_bias"));
     for (int head = 0; head < num_heads; ++head) {
       for (int entry = 0; entry < entries; ++entry) {
         const int id = index.by_distance() ? index.ids()[static_cast<std::size_t>(entry)] : entry;
@@ -117,9 +117,11 @@ std::uint64_t Relation::bytes() const {
       static_cast<std::uint64_t>(bias.rows) * static_cast<std::uint64_t>(bias.cols);
   floats += slopes_.size();
   std::uint64_t total = floats * sizeof(float);
-  for (const auto* tables : {&keys_, &values_}) {
-    for (const kernels::PackedMatrix& table : *tables) {
-      total += table.bytes();
+  if (vectors_ != nullptr) {
+    for (const auto* tables : {&vectors_->keys, &vectors_->values}) {
+      for (const kernels::PackedMatrix& table : *tables) {
+        total += table.bytes();
+      }
     }
   }
   return total;
@@ -131,12 +133,13 @@ Result<RelationScratch> Relation::make_scratch(int tile_rows) const {
     return scratch;
   }
   const int num_relations = index_.num_relations();
-  RELATA_TRY(scratch.per_relation.reset(tile_rows, kernels::round_up_to_vector(num_relations),
-                                        "relation scratch"));
+  RELATA_TRY_ASSIGN(
+      scratch.per_relation,
+      Matrix::allocate(tile_rows, kernels::round_up_to_vector(num_relations), "relation scratch"));
   const auto entries = index_.by_distance()
                            ? index_.ids().size()
                            : static_cast<std::size_t>(num_relations) * kernels::kLanes;
-  RELATA_TRY(scratch.row.reset(entries, "relation scratch"));
+  RELATA_TRY_ASSIGN(scratch.row, AlignedBuffer<float>::allocate(entries, "relation scratch"));
   return scratch;
 }
 
@@ -157,15 +160,25 @@ void Relation::add_scores(int head, MatrixView<const float> queries, const Relat
       return;
     case EffectKind::fixed_slope:
       for (int i = 0; i < scores.rows; ++i) {
-        const int position = tile.first_query + i;
-        const int visible = tile.visible_keys(i);
-        const int past = std::min(position + 1, visible);
-        const float slope = slopes_[static_cast<std::size_t>(head)];
-        kernels::add_slope(scores.row(i), slope, -position, past);
-        kernels::add_slope(scores.row(i) + past, -slope, past - position, visible - past);
+        add_slopes(slopes_[static_cast<std::size_t>(head)], tile, i, scores.row(i));
       }
       return;
   }
+}
+
+void Relation::add_slopes(float slope, const RelationTile& tile, int row, float* scores) const {
+  const int position = tile.first_query + row;
+  const int visible = tile.visible_keys(row);
+  const int past = std::min(position + 1, visible);
+  // Distances beyond the reach count as the reach.
+  const int near = std::clamp(position - slope_reach_, 0, past);
+  const int far =
+      visible - position > slope_reach_ ? std::max(position + slope_reach_, past) : visible;
+  const float most = -slope * static_cast<float>(slope_reach_);
+  kernels::add_constant(scores, most, near);
+  kernels::add_slope(scores + near, slope, near - position, past - near);
+  kernels::add_slope(scores + past, -slope, past - position, far - past);
+  kernels::add_constant(scores + far, most, visible - far);
 }
 
 void Relation::add_row(const float* by_entry, const RelationTile& tile, int row,
@@ -183,12 +196,12 @@ void Relation::add_row(const float* by_entry, const RelationTile& tile, int row,
 
 void Relation::add_key_scores(int head, MatrixView<const float> queries, const RelationTile& tile,
                               RelationScratch& scratch, MatrixView<float> scores) const {
-  const auto& table = keys_[config_.per_head ? static_cast<std::size_t>(head) : 0];
+  const auto& table = vectors_->keys[config_.per_head ? static_cast<std::size_t>(head) : 0];
   auto query_dot_keys = scratch.per_relation.view().slice_rows(0, queries.rows);
   kernels::matmul(queries, table.view(query_dot_keys.cols, table.depth()), nullptr, query_dot_keys);
   for (int i = 0; i < queries.rows; ++i) {
     const float* by_entry = query_dot_keys.row(i);
-    if (index_.kind() == IndexKind::bucketed_distance) {
+    if (index_.by_distance() && !index_.in_order()) {
       for (std::size_t entry = 0; entry < index_.ids().size(); ++entry) {
         scratch.row[entry] = by_entry[index_.ids()[entry]];
       }
@@ -212,14 +225,15 @@ void Relation::add_context(int head, MatrixView<const float> weights, const Rela
       sum_by_label(weights.row(i), tile.labels.row(i), tile.visible_keys(i), scratch, sums.row(i));
     }
   }
-  kernels::matmul_add(sums, values_[config_.per_head ? static_cast<std::size_t>(head) : 0].view(),
-                      context);
+  kernels::matmul_add(
+      sums, vectors_->values[config_.per_head ? static_cast<std::size_t>(head) : 0].view(),
+      context);
 }
 
 void Relation::sum_by_distance(const float* weights, int position, int num_keys,
                                float* sums) const {
   std::fill_n(sums, index_.num_relations(), 0.0F);
-  if (index_.kind() == IndexKind::clipped_distance && index_.num_relations() > 1) {
+  if (index_.in_order() && index_.num_relations() > 1) {
     // Every distance between the ends has an id of its own, in order: those weights are copied.
     const int after_first = std::clamp(position + index_.first_distance() + 1, 0, num_keys);
     const int before_last = std::clamp(position + index_.last_distance(), after_first, num_keys);
@@ -259,17 +273,14 @@ std::vector<float> alibi_slopes(int num_heads) {
   while (power * 2 <= num_heads) {
     power *= 2;
   }
-  constexpr double kLn2 = 0.693147180559945309;
-  const auto slope = [](int step, int steps) {
-    return static_cast<float>(natural_exp(-8 * kLn2 * step / steps));
-  };
   std::vector<float> slopes;
   for (int head = 0; head < power; ++head) {
-    slopes.push_back(slope(head + 1, power));
+    slopes.push_back(std::exp2(-8.0F * static_cast<float>(head + 1) / static_cast<float>(power)));
   }
   // Not a power of two: the odd members of the sequence for twice as many heads fill up.
   for (int head = 0; power + head < num_heads; ++head) {
-    slopes.push_back(slope(2 * head + 1, 2 * power));
+    slopes.push_back(
+        std::exp2(-8.0F * static_cast<float>(2 * head + 1) / static_cast<float>(2 * power)));
   }
   return slopes;
 }

@@ -11,11 +11,14 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "src/base/aligned_buffer.hpp"
 #include "src/kernels/kernels.hpp"
+#include "src/relation/relation_alteration.hpp"
 #include "src/relation/relation_index.hpp"
 
 namespace relata {
@@ -66,6 +69,11 @@ class Relation {
   static Result<Relation> make(const RelationIndex& index, const RelationEffectConfig& config,
                                int num_heads, int head_dim, RelationTables tables);
 
+  /// This relation altered, with the same tables: nothing learned is copied but biases, which are
+  /// kept by distance. Errors: option_invalid where the alteration has no meaning or no effect
+  /// here, out_of_memory.
+  Result<Relation> altered(const RelationAlteration& alteration) const;
+
   const RelationIndex& index() const { return index_; }
   const RelationEffectConfig& config() const { return config_; }
   bool has_values() const { return config_.kind == EffectKind::vectors && config_.values; }
@@ -83,6 +91,15 @@ class Relation {
                    RelationScratch& scratch, MatrixView<float> context) const;
 
  private:
+  struct PackedTables {
+    // Per head or one: [num_relations columns, depth head_dim].
+    std::vector<kernels::PackedMatrix> keys;
+    // Per head or one: [head_dim columns, depth num_relations].
+    std::vector<kernels::PackedMatrix> values;
+  };
+
+  Result<Relation> with_index(RelationIndex index, bool opposite) const;
+  void add_slopes(float slope, const RelationTile& tile, int row, float* scores) const;
   void add_key_scores(int head, MatrixView<const float> queries, const RelationTile& tile,
                       RelationScratch& scratch, MatrixView<float> scores) const;
   void add_row(const float* by_entry, const RelationTile& tile, int row, float* scores) const;
@@ -92,12 +109,10 @@ class Relation {
 
   RelationIndex index_;
   RelationEffectConfig config_;
-  std::vector<kernels::PackedMatrix>
-      keys_;  // per head or one: [num_relations columns, depth head_dim]
-  std::vector<kernels::PackedMatrix>
-      values_;   // per head or one: [head_dim columns, depth num_relations]
+  std::shared_ptr<const PackedTables> vectors_;  // vectors: shared with altered relations
   Matrix bias_;  // by distance [num_heads, reach], or by label [num_heads, num_labels]
-  std::vector<float> slopes_;  // [num_heads]
+  std::vector<float> slopes_;                          // [num_heads]
+  int slope_reach_ = std::numeric_limits<int>::max();  // distances beyond count as this one
 };
 
 /// ALiBi's slopes: a geometric sequence from 2^(-8/n) for a power of two n, interleaved with the

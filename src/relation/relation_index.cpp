@@ -7,8 +7,6 @@
 #include <string>
 #include <utility>
 
-#include "src/base/elementary.hpp"
-
 namespace relata {
 namespace {
 
@@ -77,7 +75,10 @@ Result<RelationIndex> RelationIndex::make(const RelationIndexConfig& config) {
 void RelationIndex::set_ids(int first_distance, std::vector<int> ids) {
   first_distance_ = first_distance;
   ids_ = std::move(ids);
+  runs_.clear();
+  in_order_ = static_cast<int>(ids_.size()) == num_relations_;
   for (std::size_t i = 0; i < ids_.size(); ++i) {
+    in_order_ = in_order_ && ids_[i] == static_cast<int>(i);
     if (i + 1 == ids_.size() || ids_[i + 1] != ids_[i]) {
       runs_.push_back({first_distance_ + static_cast<int>(i), ids_[i]});
     }
@@ -88,6 +89,28 @@ void RelationIndex::set_ids(int first_distance, std::vector<int> ids) {
 int RelationIndex::id(int distance) const {
   return ids_[static_cast<std::size_t>(std::clamp(distance, first_distance(), last_distance()) -
                                        first_distance_)];
+}
+
+RelationIndex RelationIndex::clipped(int limit) const {
+  const int first = std::max(first_distance(), -limit);
+  const int last = std::min(last_distance(), limit);
+  RelationIndex index = *this;
+  index.set_ids(first, {ids_.begin() + (first - first_distance_),
+                        ids_.begin() + (last + 1 - first_distance_)});
+  return index;
+}
+
+RelationIndex RelationIndex::mirrored() const {
+  RelationIndex index = *this;
+  index.set_ids(-last_distance(), {ids_.rbegin(), ids_.rend()});
+  return index;
+}
+
+int RelationIndex::reach() const {
+  if (runs_.size() < 2) {
+    return 0;
+  }
+  return std::max(-runs_.front().last_distance, runs_[runs_.size() - 2].last_distance + 1);
 }
 
 int t5_bucket(int distance, int num_buckets, int max_distance, bool bidirectional) {
@@ -107,7 +130,7 @@ int t5_bucket(int distance, int num_buckets, int max_distance, bool bidirectiona
   // The reference computes in f32; 16, 32, 64 sit exactly on a boundary, so the precision is part
   // of the definition.
   const float ratio = std::log(static_cast<float>(apart) / static_cast<float>(exact)) /
-                      static_cast<float>(natural_log(static_cast<double>(max_distance) / exact));
+                      static_cast<float>(std::log(static_cast<double>(max_distance) / exact));
   const int logarithmic = exact + static_cast<int>(ratio * static_cast<float>(num_buckets - exact));
   return bucket + std::min(logarithmic, num_buckets - 1);
 }

@@ -49,6 +49,15 @@ class RelationIndex {
   const std::vector<RelationRun>& runs() const { return runs_; }
   /// The id of any signed distance. Only for by_distance().
   int id(int distance) const;
+  /// Whether entry i of ids() is relation i and there are no others.
+  bool in_order() const { return in_order_; }
+
+  /// Every distance beyond -limit .. limit read as that limit. Only for by_distance().
+  RelationIndex clipped(int limit) const;
+  /// Every distance read as its opposite. Only for by_distance().
+  RelationIndex mirrored() const;
+  /// The smallest limit that clips nothing.
+  int reach() const;
 
  private:
   void set_ids(int first_distance, std::vector<int> ids);
@@ -56,6 +65,7 @@ class RelationIndex {
   IndexKind kind_ = IndexKind::none;
   int num_relations_ = 0;
   int first_distance_ = 0;
+  bool in_order_ = false;
   std::vector<int> ids_;  // by distance - first_distance_
   std::vector<RelationRun> runs_;
 };

@@ -12,9 +12,16 @@ import torch
 from transformers.models.t5.modeling_t5 import T5Attention
 
 
-def relation_ids(index, num_queries, num_keys, labels):
-    """[queries, keys] relation ids of a square self-attention, or None."""
+def distances(num_queries, num_keys, change):
+    """[queries, keys] of key minus query, read as an alteration says."""
     distance = torch.arange(num_keys)[None, :] - torch.arange(num_queries)[:, None]
+    if change.get("switch") == "mirrored":
+        return -distance
+    return distance.clamp(-change["clip"], change["clip"]) if change.get("switch") == "clip" else distance
+
+
+def relation_ids(index, distance, labels):
+    """[queries, keys] relation ids of a square self-attention, or None."""
     if index["type"] == "clipped_distance":
         return distance.clamp(-index["left"], index["right"]) + index["left"]
     if index["type"] == "bucketed_distance":
@@ -64,8 +71,12 @@ ACTIVATIONS = {
 
 
 class Reference:
-    def __init__(self, config, tensors):
+    """alteration: {"switch", "clip", "kinds", "layers", "heads"}, of which the last three may be missing for all: where
+    to read the relation otherwise than it was trained."""
+
+    def __init__(self, config, tensors, alteration=None):
         self.config = config
+        self.alteration = alteration or {}
         self.tensors = {name: value.to(torch.float64) for name, value in tensors.items()}
 
     def linear(self, name, x):
@@ -86,6 +97,12 @@ class Reference:
         prefix = f"{stack}.layers.{layer}.self_attention." if effect.get("per_layer", default) else f"{stack}."
         return self.tensors[prefix + kind]
 
+    def change(self, kind, layer, head):
+        """What is altered in one head, or nothing."""
+        where = (("kinds", kind), ("layers", layer), ("heads", head))
+        named = all(at in self.alteration.get(which, [at]) for which, at in where)
+        return self.alteration if named else {}
+
     def attention(self, name, x, source, relation, stack, layer, labels, causal, trace, kind):
         config = self.config
         heads, d = config["num_heads"], config["head_dim"]
@@ -93,7 +110,6 @@ class Reference:
         q, k, v = (self.linear(f"{name}.{part}", of) for part, of in (("query", x), ("key", source), ("value", source)))
         n, m = len(x), len(source)
         effect = relation["effect"] if relation else {"type": "none"}
-        ids = relation_ids(relation["index"], n, m, labels) if relation else None
         hidden = torch.ones(n, m, dtype=torch.bool).triu(1) if causal else torch.zeros(n, m, dtype=torch.bool)
 
         contexts, seen = [], {"weights": [], "content_scores": [], "relation_scores": []}
@@ -102,18 +118,23 @@ class Reference:
             content = scale * (qh[:, None, :] * kh[None, :, :]).sum(-1)
             added = torch.zeros(n, m, dtype=torch.float64)
             value_vectors = torch.zeros(n, m, d, dtype=torch.float64)
-            if effect["type"] == "vectors":
+            change = self.change(kind, layer, h)
+            switch = change.get("switch")
+            distance = distances(n, m, change)
+            ids = relation_ids(relation["index"], distance, labels) if relation else None
+            if switch == "off":
+                pass
+            elif effect["type"] == "vectors":
                 size = num_relations(relation["index"])
                 rows = slice(h * size, (h + 1) * size) if effect.get("per_head", False) else slice(0, size)
-                if effect["keys"]:
+                if effect["keys"] and switch != "values":
                     key_vectors = self.table(stack, layer, "relation_keys", effect)[rows][ids]  # [n, m, d]
                     added = scale * (qh[:, None, :] * key_vectors).sum(-1)
-                if effect["values"]:
+                if effect["values"] and switch != "keys":
                     value_vectors = self.table(stack, layer, "relation_values", effect)[rows][ids]
             elif effect["type"] == "bias":
                 added = self.table(stack, layer, "relation_bias", effect)[h][ids]
             elif effect["type"] == "fixed_slope":
-                distance = torch.arange(m)[None, :] - torch.arange(n)[:, None]
                 added = -alibi_slopes(heads)[h] * distance.abs().to(torch.float64)
             scores = (content + added).masked_fill(hidden, -math.inf)
             weights = torch.softmax(scores, dim=-1)

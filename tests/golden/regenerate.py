@@ -21,6 +21,7 @@ import argparse
 import pathlib
 import shutil
 
+import alterations
 import relata_folders
 import safetensors
 import t5_folders
@@ -49,7 +50,10 @@ def make_model_folder(module, name, folder, make_texts):
 
 
 def main():
-    makers = {"tables": lambda folder: tables.make(folder, RECORD)}
+    makers = {
+        "tables": lambda folder: tables.make(folder, RECORD),
+        "alterations": lambda folder: alterations.make(HERE, folder, RECORD),
+    }
     for name in t5_folders.FOLDERS:
         makers[name] = lambda at, name=name: make_model_folder(t5_folders, name, at, tiny_tokenizers.make_named)
     for name in relata_folders.FOLDERS:

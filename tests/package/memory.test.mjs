@@ -16,6 +16,9 @@ const within = (pathInPackage) =>
   import(pathToFileURL(join(packageFolder, "dist/package", pathInPackage)).href);
 
 const { searchOf } = await within("search-options.js");
+const { relationOf } = await within("relation-options.js");
+const { alteration } = relationOf({}, {});
+const { alteration: off } = relationOf({ switch: "off" }, {});
 
 /** A core that counts its buffers, of which none may be left. */
 async function countingCore() {
@@ -64,7 +67,13 @@ test("thirty rounds in one heap: it does not grow after the second", async () =>
     );
     const engine = await Engine.load(core, folderOf(files), "f32", {});
     const trace = { kinds: ["encoder_self", "decoder_self", "cross"], layers: [], heads: [] };
-    const args = { texts: [text], search: searchOf({}, engine.info, null), trace, labels: [null] };
+    const args = {
+      texts: [text],
+      search: searchOf({}, engine.info, null),
+      trace,
+      labels: [null],
+      alteration,
+    };
     const whole = engine.call("generate", args);
     let next = await whole.next();
     while (!next.done) next = await whole.next();
@@ -73,7 +82,9 @@ test("thirty rounds in one heap: it does not grow after the second", async () =>
     await halfway.next();
     await halfway.return();
     await engine.call("generate", args).next();
-    await engine.call("force", { source: text, target: "dog", trace, labels: null }).next();
+    await engine
+      .call("force", { source: text, target: "dog", trace, labels: null, alteration: off })
+      .next();
     engine.dispose();
     // A block as large as the weights fits where the model was.
     const blocks = [core.bytes(1 << 20), core.bytes(1 << 20)];
@@ -95,7 +106,7 @@ test("texts of one model, finished, left and failed: the heap does not grow afte
   const engine = await Engine.load(core, folderOf(files), "f32", {});
   // Room for so many tokens is about a megabyte a text.
   const args = {
-    ...{ texts: [text], trace: null, labels: [null] },
+    ...{ texts: [text], trace: null, labels: [null], alteration },
     search: searchOf({ maxNewTokens: 10_000 }, engine.info, null),
   };
   const sizes = [];
