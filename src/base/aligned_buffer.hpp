@@ -15,6 +15,11 @@
 
 namespace relata {
 
+/// Zeroed memory for `count` values of so many bytes, to be freed by operator delete[]; null for
+/// none. Error: out_of_memory.
+Result<void*> allocate_zeros(std::uint64_t count, std::size_t value_bytes, std::size_t alignment,
+                             const char* where);
+
 template <class T>
 class AlignedBuffer {
   static_assert(std::is_trivially_copyable_v<T>);
@@ -36,23 +41,17 @@ class AlignedBuffer {
   /// wrap on a 32-bit machine. Error: out_of_memory, naming `where` and the bytes asked for.
   static Result<AlignedBuffer> allocate(std::uint64_t count, const char* where) {
     AlignedBuffer buffer;
-    if (count == 0) {
-      return buffer;
-    }
-    const std::uint64_t limit = std::numeric_limits<std::ptrdiff_t>::max() / sizeof(T);
-    void* memory = nullptr;
-    if (count <= limit) {
-      memory = ::operator new[](static_cast<std::size_t>(count) * sizeof(T),
-                                std::align_val_t{kAlignment}, std::nothrow);
-    }
-    if (memory == nullptr) {
-      return fail(ErrorCode::out_of_memory, where,
-                  {"cannot allocate ", count, " values of ", sizeof(T), " bytes"});
-    }
-    std::memset(memory, 0, static_cast<std::size_t>(count) * sizeof(T));
-    buffer.data_ = static_cast<T*>(memory);
-    buffer.size_ = static_cast<std::size_t>(count);
+    RELATA_TRY(buffer.reset(count, where));
     return buffer;
+  }
+  /// The same in place of what was there.
+  Result<void> reset(std::uint64_t count, const char* where) {
+    ::operator delete[](std::exchange(data_, nullptr), std::align_val_t{kAlignment});
+    size_ = 0;
+    RELATA_TRY_ASSIGN(void* const memory, allocate_zeros(count, sizeof(T), kAlignment, where));
+    data_ = static_cast<T*>(memory);
+    size_ = static_cast<std::size_t>(count);
+    return {};
   }
 
   T* data() { return data_; }
@@ -71,17 +70,9 @@ class AlignedBuffer {
 class Matrix {
  public:
   Matrix() = default;
-  static Result<Matrix> allocate(int rows, int cols, const char* where) {
-    RELATA_TRY_ASSIGN(
-        auto buffer,
-        AlignedBuffer<float>::allocate(
-            static_cast<std::uint64_t>(rows) * static_cast<std::uint64_t>(cols), where));
-    Matrix matrix;
-    matrix.buffer_ = std::move(buffer);
-    matrix.rows_ = rows;
-    matrix.cols_ = cols;
-    return matrix;
-  }
+  static Result<Matrix> allocate(int rows, int cols, const char* where);
+  /// The same in place of what was there.
+  Result<void> reset(int rows, int cols, const char* where);
   int rows() const { return rows_; }
   int cols() const { return cols_; }
   MatrixView<float> view() { return {buffer_.data(), rows_, cols_, cols_}; }

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <limits>
 #include <set>
+#include <type_traits>
 #include <utility>
 
 #include "src/base/sort.hpp"
@@ -101,49 +102,55 @@ class Cursor {
   std::uint64_t position_ = 0;
 };
 
-Result<std::int64_t> read_whole(Cursor& cursor, Kind kind) {
-  const auto widened = [](auto result) -> Result<std::int64_t> {
-    if (!result.ok()) {
-      return result.hand_on();
-    }
-    return static_cast<std::int64_t>(result.value());
-  };
+template <class Number>
+Result<Json> read_as(Cursor& cursor) {
+  RELATA_TRY_ASSIGN(const Number value, cursor.number<Number>());
+  if constexpr (std::is_floating_point_v<Number>) {
+    return Json(static_cast<double>(value));
+  } else {
+    return Json(static_cast<std::int64_t>(value));
+  }
+}
+
+/// Anything but an array.
+Result<Json> read_single(Cursor& cursor, Kind kind) {
   switch (kind) {
     case Kind::u8:
-      return widened(cursor.number<std::uint8_t>());
+      return read_as<std::uint8_t>(cursor);
     case Kind::i8:
-      return widened(cursor.number<std::int8_t>());
+      return read_as<std::int8_t>(cursor);
     case Kind::u16:
-      return widened(cursor.number<std::uint16_t>());
+      return read_as<std::uint16_t>(cursor);
     case Kind::i16:
-      return widened(cursor.number<std::int16_t>());
+      return read_as<std::int16_t>(cursor);
     case Kind::u32:
-      return widened(cursor.number<std::uint32_t>());
+      return read_as<std::uint32_t>(cursor);
     case Kind::i32:
-      return widened(cursor.number<std::int32_t>());
+      return read_as<std::int32_t>(cursor);
     case Kind::i64:
-      return widened(cursor.number<std::int64_t>());
+      return read_as<std::int64_t>(cursor);
+    case Kind::f32:
+      return read_as<float>(cursor);
+    case Kind::f64:
+      return read_as<double>(cursor);
+    case Kind::boolean: {
+      RELATA_TRY_ASSIGN(const std::uint8_t value, cursor.number<std::uint8_t>());
+      return Json(value != 0);
+    }
+    case Kind::text: {
+      RELATA_TRY_ASSIGN(std::string text, cursor.text(kMaxTextBytes));
+      return Json(std::move(text));
+    }
+    case Kind::array:
+      return damaged({"byte ", cursor.position()}, "arrays of arrays are not supported");
     default: {
       RELATA_TRY_ASSIGN(const std::uint64_t value, cursor.number<std::uint64_t>());
       if (value > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
         return damaged({"byte ", cursor.position()}, "a number beyond 63 bits");
       }
-      return static_cast<std::int64_t>(value);
+      return Json(value);
     }
   }
-}
-
-bool is_whole(Kind kind) {
-  return kind != Kind::f32 && kind != Kind::f64 && kind != Kind::boolean && kind != Kind::text &&
-         kind != Kind::array;
-}
-
-Result<double> read_float(Cursor& cursor, Kind kind) {
-  if (kind == Kind::f64) {
-    return cursor.number<double>();
-  }
-  RELATA_TRY_ASSIGN(const float value, cursor.number<float>());
-  return static_cast<double>(value);
 }
 
 Result<Kind> read_kind(Cursor& cursor) {
@@ -154,58 +161,21 @@ Result<Kind> read_kind(Cursor& cursor) {
   return static_cast<Kind>(number);
 }
 
-Result<GgufValue> read_array(Cursor& cursor) {
+Result<Json> read_value(Cursor& cursor) {
   RELATA_TRY_ASSIGN(const Kind kind, read_kind(cursor));
+  if (kind != Kind::array) {
+    return read_single(cursor, kind);
+  }
+  RELATA_TRY_ASSIGN(const Kind element, read_kind(cursor));
   RELATA_TRY_ASSIGN(const std::uint64_t count,
-                    cursor.count(kind == Kind::text ? 8 : 1,
+                    cursor.count(element == Kind::text ? 8 : 1,
                                  std::numeric_limits<std::uint32_t>::max(), "elements"));
-  if (kind == Kind::text) {
-    std::vector<std::string> texts;
-    for (std::uint64_t i = 0; i < count; ++i) {
-      RELATA_TRY_ASSIGN(std::string text, cursor.text(kMaxTextBytes));
-      texts.push_back(std::move(text));
-    }
-    return GgufValue(std::move(texts));
-  }
-  if (is_whole(kind) || kind == Kind::boolean) {
-    std::vector<std::int64_t> numbers;
-    for (std::uint64_t i = 0; i < count; ++i) {
-      RELATA_TRY_ASSIGN(const std::int64_t number,
-                        read_whole(cursor, kind == Kind::boolean ? Kind::u8 : kind));
-      numbers.push_back(number);
-    }
-    return GgufValue(std::move(numbers));
-  }
-  if (kind == Kind::array) {
-    return damaged({"byte ", cursor.position()}, "arrays of arrays are not supported");
-  }
-  std::vector<double> numbers;
+  Json list = Json::list();
   for (std::uint64_t i = 0; i < count; ++i) {
-    RELATA_TRY_ASSIGN(const double number, read_float(cursor, kind));
-    numbers.push_back(number);
+    RELATA_TRY_ASSIGN(Json value, read_single(cursor, element));
+    list.items()->push_back(std::move(value));
   }
-  return GgufValue(std::move(numbers));
-}
-
-Result<GgufValue> read_value(Cursor& cursor) {
-  RELATA_TRY_ASSIGN(const Kind kind, read_kind(cursor));
-  if (kind == Kind::array) {
-    return read_array(cursor);
-  }
-  if (kind == Kind::text) {
-    RELATA_TRY_ASSIGN(std::string text, cursor.text(kMaxTextBytes));
-    return GgufValue(std::move(text));
-  }
-  if (kind == Kind::boolean) {
-    RELATA_TRY_ASSIGN(const std::uint8_t value, cursor.number<std::uint8_t>());
-    return GgufValue(value != 0);
-  }
-  if (is_whole(kind)) {
-    RELATA_TRY_ASSIGN(const std::int64_t value, read_whole(cursor, kind));
-    return GgufValue(value);
-  }
-  RELATA_TRY_ASSIGN(const double value, read_float(cursor, kind));
-  return GgufValue(value);
+  return list;
 }
 
 /// One tensor's info; its offset still counts from the start of the data.
@@ -294,8 +264,8 @@ Result<GgufHeader> read_gguf(std::span<const std::byte> prefix, std::uint64_t fi
   GgufHeader header;
   for (std::uint64_t i = 0; i < num_keys; ++i) {
     RELATA_TRY_ASSIGN(std::string key, cursor.text(kMaxKeyBytes));
-    RELATA_TRY_ASSIGN(GgufValue value, read_value(cursor));
-    if (!header.metadata.emplace(key, std::move(value)).second) {
+    RELATA_TRY_ASSIGN(Json value, read_value(cursor));
+    if (!header.metadata.fields()->emplace(key, std::move(value)).second) {
       return damaged(key, "the key is there twice");
     }
   }
@@ -309,13 +279,12 @@ Result<GgufHeader> read_gguf(std::span<const std::byte> prefix, std::uint64_t fi
   }
   header.bytes = cursor.position();
   std::uint64_t alignment = kDefaultAlignment;
-  if (const auto found = header.metadata.find("general.alignment");
-      found != header.metadata.end()) {
-    const auto* given = std::get_if<std::int64_t>(&found->second);
-    if (given == nullptr || *given < 1 || *given > static_cast<std::int64_t>(kMaxAlignment)) {
+  if (const Json* given = header.find("general.alignment")) {
+    const std::uint64_t* bytes = given->whole();
+    if (bytes == nullptr || *bytes < 1 || *bytes > kMaxAlignment) {
       return damaged("general.alignment", {"must be a whole number from 1 to ", kMaxAlignment});
     }
-    alignment = static_cast<std::uint64_t>(*given);
+    alignment = *bytes;
   }
   RELATA_TRY(arrange(header, alignment, file_size));
   return header;

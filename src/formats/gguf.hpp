@@ -4,14 +4,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
 #include "src/formats/config_file.hpp"
+#include "src/formats/json_value.hpp"
 #include "src/formats/load_model.hpp"
 
 namespace relata::formats {
@@ -20,15 +19,17 @@ inline constexpr const char* kGgufFile = "model.gguf";
 /// Where an error stands when the header goes on past the part of the file that was shown.
 inline constexpr const char* kCutOff = "model.gguf: prefix";
 
-/// A metadata value: every whole number fits into 64 signed bits or is refused.
-using GgufValue = std::variant<std::int64_t, double, bool, std::string, std::vector<std::int64_t>,
-                               std::vector<double>, std::vector<std::string>>;
-
 struct GgufHeader {
-  std::map<std::string, GgufValue, std::less<>> metadata;
+  Json metadata = Json::object();  // whole numbers fit into 63 bits
   std::vector<TensorInfo>
       tensors;  // in file order, shapes [rows, cols], offsets from the start of the file
   std::uint64_t bytes = 0;  // up to the first tensor's alignment
+
+  /// A value of the metadata, or null.
+  const Json* find(std::string_view key) const {
+    const auto found = metadata.fields()->find(key);
+    return found == metadata.fields()->end() ? nullptr : &found->second;
+  }
 };
 
 /// The vocabulary for the package's tokenizer: sentencepiece pieces with their scores and types (1

@@ -1,5 +1,7 @@
 // Names and keys follow llama.cpp's gguf-py (constants.py, tensor_mapping.py) and its T5 converter.
 #include <algorithm>
+#include <climits>
+#include <span>
 #include <utility>
 
 #include "src/formats/gguf.hpp"
@@ -7,10 +9,32 @@
 namespace relata::formats {
 namespace {
 
-template <class T>
-const T* find(const GgufHeader& header, const std::string& key) {
-  const auto found = header.metadata.find(key);
-  return found == header.metadata.end() ? nullptr : std::get_if<T>(&found->second);
+const std::string* find_text(const GgufHeader& header, std::string_view key) {
+  const Json* value = header.find(key);
+  return value != nullptr ? value->text() : nullptr;
+}
+
+/// The elements of a list; none where there is none.
+std::span<const Json> find_list(const GgufHeader& header, std::string_view key) {
+  const Json* value = header.find(key);
+  const Json::List* items = value != nullptr ? value->items() : nullptr;
+  return items != nullptr ? std::span<const Json>(*items) : std::span<const Json>();
+}
+
+/// 0 where it is no whole number of 32 bits.
+int whole_of(const Json& value) {
+  const std::uint64_t* whole = value.whole();
+  const std::int64_t* negative = value.negative();
+  return whole != nullptr && *whole <= INT_MAX         ? static_cast<int>(*whole)
+         : negative != nullptr && *negative >= INT_MIN ? static_cast<int>(*negative)
+                                                       : 0;
+}
+
+double number_of(const Json& value) {
+  return value.whole() != nullptr      ? static_cast<double>(*value.whole())
+         : value.negative() != nullptr ? static_cast<double>(*value.negative())
+         : value.real() != nullptr     ? *value.real()
+                                       : 0;
 }
 
 bool has_tensor(const GgufHeader& header, std::string_view name) {
@@ -125,7 +149,7 @@ Result<ConfigFile> read_gguf_t5(GgufHeader& header) {
   const auto place = [](std::string_view key) {
     return std::string(kGgufFile) + ": " + std::string(key);
   };
-  const auto* architecture = find<std::string>(header, "general.architecture");
+  const auto* architecture = find_text(header, "general.architecture");
   if (architecture == nullptr) {
     return fail(ErrorCode::config_invalid, place("general.architecture"), "this key is required");
   }
@@ -143,11 +167,14 @@ Result<ConfigFile> read_gguf_t5(GgufHeader& header) {
   config["relative_attention_max_distance"] = Json(std::uint64_t{128});
   config["tie_word_embeddings"] = Json(!has_tensor(header, "output.weight"));
   for (const auto& [key, field] : kKeys) {
-    const std::string name(key);
-    if (const auto* whole = find<std::int64_t>(header, name)) {
+    const Json* value = header.find(key);
+    if (value == nullptr) {
+      continue;
+    }
+    if (const std::uint64_t* whole = value->whole()) {
       config[field] = Json(*whole);
-    } else if (const auto* number = find<double>(header, name)) {
-      config[field] = Json(*number);
+    } else if (value->negative() != nullptr || value->real() != nullptr) {
+      config[field] = Json(number_of(*value));
     }
   }
   for (TensorInfo& tensor : header.tensors) {
@@ -166,30 +193,26 @@ Result<ConfigFile> read_gguf_t5(GgufHeader& header) {
 }
 
 Result<GgufVocabulary> read_gguf_vocabulary(const GgufHeader& header) {
-  const auto* pieces = find<std::vector<std::string>>(header, "tokenizer.ggml.tokens");
-  if (pieces == nullptr) {
+  GgufVocabulary vocabulary;
+  for (const Json& piece : find_list(header, "tokenizer.ggml.tokens")) {
+    vocabulary.pieces.push_back(piece.text() != nullptr ? *piece.text() : "");
+  }
+  if (vocabulary.pieces.empty()) {
     return fail(ErrorCode::file_missing, {kGgufFile, ": tokenizer.ggml.tokens"},
                 "the file has no vocabulary");
   }
-  GgufVocabulary vocabulary;
-  vocabulary.pieces = *pieces;
-  if (const auto* scores = find<std::vector<double>>(header, "tokenizer.ggml.scores")) {
-    vocabulary.scores.assign(scores->begin(), scores->end());
+  for (const Json& score : find_list(header, "tokenizer.ggml.scores")) {
+    vocabulary.scores.push_back(static_cast<float>(number_of(score)));
   }
-  if (const auto* types = find<std::vector<std::int64_t>>(header, "tokenizer.ggml.token_type")) {
-    for (const std::int64_t type : *types) {
-      vocabulary.types.push_back(static_cast<int>(type));
-    }
+  for (const Json& type : find_list(header, "tokenizer.ggml.token_type")) {
+    vocabulary.types.push_back(whole_of(type));
   }
-  if (const auto* map =
-          find<std::vector<std::int64_t>>(header, "tokenizer.ggml.precompiled_charsmap")) {
-    for (const std::int64_t byte : *map) {
-      vocabulary.charsmap.push_back(static_cast<std::uint8_t>(byte));
-    }
+  for (const Json& byte : find_list(header, "tokenizer.ggml.precompiled_charsmap")) {
+    vocabulary.charsmap.push_back(static_cast<std::uint8_t>(whole_of(byte)));
   }
   const auto flag = [&](const char* key, bool fallback) {
-    const auto* value = find<bool>(header, key);
-    return value != nullptr ? *value : fallback;
+    const Json* value = header.find(key);
+    return value != nullptr && value->boolean() != nullptr ? *value->boolean() : fallback;
   };
   vocabulary.add_space_prefix = flag("tokenizer.ggml.add_space_prefix", true);
   vocabulary.remove_extra_whitespaces = flag("tokenizer.ggml.remove_extra_whitespaces", true);

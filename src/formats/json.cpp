@@ -35,7 +35,14 @@ std::string plain(double limit) {
   if (std::abs(limit) < kExact && std::trunc(limit) == limit) {
     return std::to_string(static_cast<std::int64_t>(limit));
   }
-  const long power = std::lround(std::log10(std::abs(limit)));
+  double size = std::abs(limit);
+  int power = 0;
+  for (; size > 5; size /= 10) {
+    ++power;
+  }
+  for (; size < 0.5; size *= 10) {
+    --power;
+  }
   return (limit < 0 ? "-10^" : "10^") + std::to_string(power);
 }
 

@@ -106,7 +106,7 @@ Result<ModelLoader> ModelLoader::plan(ConfigFile file, TensorFiles files,
     widest = std::max(widest, slot.cols());
   }
   const auto count = static_cast<std::uint64_t>(widest);
-  RELATA_TRY_ASSIGN(state->row, AlignedBuffer<float>::allocate(count, where));
+  RELATA_TRY(state->row.reset(count, where));
   state->skip_unused();
   return ModelLoader(std::move(state));
 }

@@ -166,28 +166,22 @@ struct Allocate {
   kernels::WeightType type;
   const char* where;
 
-  template <class T>
-  Result<void> keep(T& destination, Result<T> allocated) const {
-    if (!allocated.ok()) {
-      return allocated.hand_on();
-    }
-    destination = std::move(allocated.value());
+  Result<void> operator()(kernels::WeightMatrix* matrix) const {
+    RELATA_TRY_ASSIGN(*matrix,
+                      kernels::WeightMatrix::allocate(type, slot.rows(), slot.cols(), where));
     return {};
   }
-  Result<void> operator()(kernels::WeightMatrix* matrix) const {
-    return keep(*matrix, kernels::WeightMatrix::allocate(type, slot.rows(), slot.cols(), where));
-  }
   Result<void> operator()(AlignedBuffer<float>* values) const {
-    return keep(*values, AlignedBuffer<float>::allocate(slot.shape.back(), where));
+    return values->reset(slot.shape.back(), where);
   }
   Result<void> operator()(Matrix* matrix) const {
-    return keep(*matrix, Matrix::allocate(slot.rows(), slot.cols(), where));
+    return matrix->reset(slot.rows(), slot.cols(), where);
   }
   Result<void> operator()(Transposed transposed) const {
-    return keep(*transposed.matrix, Matrix::allocate(slot.cols(), slot.rows(), where));
+    return transposed.matrix->reset(slot.cols(), slot.rows(), where);
   }
   Result<void> operator()(Column column) const {
-    return keep(*column.values, AlignedBuffer<float>::allocate(slot.shape.front(), where));
+    return column.values->reset(slot.shape.front(), where);
   }
   Result<void> operator()(SameAs) const { return {}; }
 };

@@ -5,12 +5,14 @@
 #include <limits>
 #include <utility>
 
+#include "src/base/elementary.hpp"
+
 namespace relata {
 
 float length_penalty(const SearchOptions& search, int length) {
   const double base =
       search.length_penalty_form == LengthPenaltyForm::power ? length : (5.0 + length) / 6;
-  return static_cast<float>(std::pow(base, static_cast<double>(search.length_penalty)));
+  return static_cast<float>(natural_exp(search.length_penalty * natural_log(base)));
 }
 
 BeamCandidates::BeamCandidates(const SearchRules& rules)

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "src/base/elementary.hpp"
 #include "src/base/sort.hpp"
 
 namespace relata {
@@ -21,7 +22,7 @@ std::vector<double> softmax(std::span<const Candidate> candidates) {
   std::vector<double> probabilities;
   double sum = 0;
   for (const Candidate& candidate : candidates) {
-    probabilities.push_back(std::exp(static_cast<double>(candidate.score) - largest));
+    probabilities.push_back(natural_exp(static_cast<double>(candidate.score) - largest));
     sum += probabilities.back();
   }
   for (double& probability : probabilities) {
@@ -63,7 +64,7 @@ void keep_typical(double typical_p, std::vector<Candidate>& candidates) {
   const std::vector<double> probabilities = softmax(candidates);
   double entropy = 0;
   for (const double probability : probabilities) {
-    entropy -= probability > 0 ? probability * std::log(probability) : 0;
+    entropy -= probability > 0 ? probability * natural_log(probability) : 0;
   }
   struct Entry {
     double distance;
@@ -73,7 +74,7 @@ void keep_typical(double typical_p, std::vector<Candidate>& candidates) {
   std::vector<Entry> entries;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     entries.push_back(
-        {std::abs(-std::log(probabilities[i]) - entropy), probabilities[i], candidates[i]});
+        {std::abs(-natural_log(probabilities[i]) - entropy), probabilities[i], candidates[i]});
   }
   sort_stably(entries, [](const Entry& a, const Entry& b) { return a.distance < b.distance; });
   double mass = 0;

@@ -96,9 +96,8 @@ Result<void> Session::prepare(std::span<const SessionInput> inputs,
                                    {longest_source, longest_prefix + rules_.max_new_tokens, rows,
                                     !trace_request_.kinds.empty()},
                                    altered_.get()));
-  RELATA_TRY_ASSIGN(logits_, Matrix::allocate(rows, config.vocab_size, "logits"));
-  RELATA_TRY_ASSIGN(scores_, AlignedBuffer<float>::allocate(
-                                 static_cast<std::uint64_t>(config.vocab_size), "scores"));
+  RELATA_TRY(logits_.reset(rows, config.vocab_size, "logits"));
+  RELATA_TRY(scores_.reset(static_cast<std::uint64_t>(config.vocab_size), "scores"));
   return {};
 }
 

@@ -8,8 +8,7 @@ Result<PackedMatrix> PackedMatrix::allocate(int cols, int depth, const char* whe
   const auto padded_cols =
       (static_cast<std::uint64_t>(cols) + kPanelWidth - 1) / kPanelWidth * kPanelWidth;
   PackedMatrix matrix;
-  RELATA_TRY_ASSIGN(matrix.buffer_, AlignedBuffer<float>::allocate(
-                                        padded_cols * static_cast<std::uint64_t>(depth), where));
+  RELATA_TRY(matrix.buffer_.reset(padded_cols * static_cast<std::uint64_t>(depth), where));
   matrix.cols_ = cols;
   matrix.depth_ = depth;
   return matrix;

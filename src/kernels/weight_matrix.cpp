@@ -17,11 +17,8 @@ std::uint64_t padded(int count, int multiple) {
 
 Result<RoundedRows> RoundedRows::allocate(int rows, int max_depth, const char* where) {
   RoundedRows scratch;
-  RELATA_TRY_ASSIGN(scratch.values,
-                    AlignedBuffer<std::int16_t>::allocate(
-                        static_cast<std::uint64_t>(rows) * padded(max_depth, 2), where));
-  RELATA_TRY_ASSIGN(scratch.scales,
-                    AlignedBuffer<float>::allocate(static_cast<std::uint64_t>(rows), where));
+  RELATA_TRY(scratch.values.reset(static_cast<std::uint64_t>(rows) * padded(max_depth, 2), where));
+  RELATA_TRY(scratch.scales.reset(static_cast<std::uint64_t>(rows), where));
   return scratch;
 }
 
@@ -36,11 +33,9 @@ Result<WeightMatrix> WeightMatrix::allocate(WeightType type, int cols, int depth
     return matrix;
   }
   const std::uint64_t padded_cols = padded(cols, kPanelWidth);
-  RELATA_TRY_ASSIGN(matrix.values_,
-                    AlignedBuffer<std::int8_t>::allocate(padded_cols * padded(depth, 2), where));
-  RELATA_TRY_ASSIGN(matrix.column_scales_, AlignedBuffer<float>::allocate(padded_cols, where));
-  RELATA_TRY_ASSIGN(matrix.reach_,
-                    AlignedBuffer<float>::allocate(static_cast<std::uint64_t>(depth), where));
+  RELATA_TRY(matrix.values_.reset(padded_cols * padded(depth, 2), where));
+  RELATA_TRY(matrix.column_scales_.reset(padded_cols, where));
+  RELATA_TRY(matrix.reach_.reset(static_cast<std::uint64_t>(depth), where));
   return matrix;
 }
 

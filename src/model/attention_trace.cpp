@@ -60,10 +60,10 @@ Result<AttentionTrace> AttentionTrace::allocate(const Config& config, const Trac
         entry.kind = kind;
         entry.layer = layer;
         entry.head = head;
-        RELATA_TRY_ASSIGN(entry.weights, Matrix::allocate(queries, keys, "trace"));
-        RELATA_TRY_ASSIGN(entry.content_scores, Matrix::allocate(queries, keys, "trace"));
+        RELATA_TRY(entry.weights.reset(queries, keys, "trace"));
+        RELATA_TRY(entry.content_scores.reset(queries, keys, "trace"));
         if (related) {
-          RELATA_TRY_ASSIGN(entry.relation_scores, Matrix::allocate(queries, keys, "trace"));
+          RELATA_TRY(entry.relation_scores.reset(queries, keys, "trace"));
         }
         trace.heads_.push_back(std::move(entry));
       }

@@ -35,7 +35,7 @@ Result<Decoder> Decoder::start(const Model& model, const DecoderLimits& limits,
       Workspace::allocate(config, model.weights.decoder.relations, limits.max_rows,
                           std::max(limits.max_source_length, decoder.limits_.max_target_length),
                           limits.with_trace));
-  RELATA_TRY_ASSIGN(decoder.hidden_, Matrix::allocate(limits.max_rows, config.d_model, "decoder"));
+  RELATA_TRY(decoder.hidden_.reset(limits.max_rows, config.d_model, "decoder"));
   return decoder;
 }
 

@@ -1,21 +1,24 @@
 #include "src/model/linear.hpp"
 
-#include <cmath>
 #include <string>
+
+#include "src/base/elementary.hpp"
 
 namespace relata {
 namespace {
+
+constexpr double kLn10000 = 9.210340371976182736;
 
 void add_sinusoids(const Config& config, int position, float* row) {
   const int half = config.d_model / 2;
   const double place = static_cast<double>(position) + config.positions.first_position;
   for (int i = 0; i < half; ++i) {
-    const double angle =
-        place * std::pow(10000.0, -i / static_cast<double>(config.positions.divisor));
+    const double exponent = -i / static_cast<double>(config.positions.divisor);
+    const auto [of_sine, of_cosine] = sine_cosine(place * natural_exp(exponent * kLn10000));
     const int sine = config.positions.interleaved ? 2 * i : i;
     const int cosine = config.positions.interleaved ? 2 * i + 1 : half + i;
-    row[sine] += static_cast<float>(std::sin(angle));
-    row[cosine] += static_cast<float>(std::cos(angle));
+    row[sine] += static_cast<float>(of_sine);
+    row[cosine] += static_cast<float>(of_cosine);
   }
 }
 

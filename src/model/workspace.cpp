@@ -12,21 +12,21 @@ Result<Workspace> Workspace::allocate(const Config& config, const std::vector<Re
   const int key_columns = kernels::round_up_to_vector(max_keys);
   const int tile_rows = std::min(kQueryTile, max_rows);
   Workspace workspace;
-  RELATA_TRY_ASSIGN(workspace.normalised, Matrix::allocate(max_rows, config.d_model, kWhere));
-  RELATA_TRY_ASSIGN(workspace.sublayer_output, Matrix::allocate(max_rows, config.d_model, kWhere));
-  RELATA_TRY_ASSIGN(workspace.queries, Matrix::allocate(max_rows, heads_width, kWhere));
-  RELATA_TRY_ASSIGN(workspace.keys, Matrix::allocate(max_rows, heads_width, kWhere));
-  RELATA_TRY_ASSIGN(workspace.values, Matrix::allocate(max_rows, heads_width, kWhere));
-  RELATA_TRY_ASSIGN(workspace.context, Matrix::allocate(max_rows, heads_width, kWhere));
-  RELATA_TRY_ASSIGN(workspace.hidden, Matrix::allocate(max_rows, config.d_ff, kWhere));
+  RELATA_TRY(workspace.normalised.reset(max_rows, config.d_model, kWhere));
+  RELATA_TRY(workspace.sublayer_output.reset(max_rows, config.d_model, kWhere));
+  RELATA_TRY(workspace.queries.reset(max_rows, heads_width, kWhere));
+  RELATA_TRY(workspace.keys.reset(max_rows, heads_width, kWhere));
+  RELATA_TRY(workspace.values.reset(max_rows, heads_width, kWhere));
+  RELATA_TRY(workspace.context.reset(max_rows, heads_width, kWhere));
+  RELATA_TRY(workspace.hidden.reset(max_rows, config.d_ff, kWhere));
   if (config.gated) {
-    RELATA_TRY_ASSIGN(workspace.gate, Matrix::allocate(max_rows, config.d_ff, kWhere));
+    RELATA_TRY(workspace.gate.reset(max_rows, config.d_ff, kWhere));
   }
-  RELATA_TRY_ASSIGN(workspace.scores, Matrix::allocate(tile_rows, key_columns, kWhere));
+  RELATA_TRY(workspace.scores.reset(tile_rows, key_columns, kWhere));
   const int widest = std::max({config.d_model, config.d_ff, heads_width});
   RELATA_TRY_ASSIGN(workspace.rounded, kernels::RoundedRows::allocate(max_rows, widest, kWhere));
   if (with_trace) {
-    RELATA_TRY_ASSIGN(workspace.relation_scores, Matrix::allocate(tile_rows, key_columns, kWhere));
+    RELATA_TRY(workspace.relation_scores.reset(tile_rows, key_columns, kWhere));
   }
   // All layers of a stack have relations of one shape.
   if (!relations.empty()) {

@@ -5,6 +5,8 @@
 #include <string>
 #include <utility>
 
+#include "src/base/elementary.hpp"
+
 namespace relata {
 namespace {
 
@@ -98,7 +100,7 @@ Result<Relation> Relation::make(const RelationIndex& index, const RelationEffect
     }
     // By distance rather than by bucket, so that a row of scores gets its biases as one run.
     const int entries = index.by_distance() ? static_cast<int>(index.ids().size()) : num_relations;
-    RELATA_TRY_ASSIGN(relation.bias_, Matrix::allocate(num_heads, entries, "relation_bias"));
+    RELATA_TRY(relation.bias_.reset(num_heads, entries, "relation_bias"));
     for (int head = 0; head < num_heads; ++head) {
       for (int entry = 0; entry < entries; ++entry) {
         const int id = index.by_distance() ? index.ids()[static_cast<std::size_t>(entry)] : entry;
@@ -133,13 +135,12 @@ Result<RelationScratch> Relation::make_scratch(int tile_rows) const {
     return scratch;
   }
   const int num_relations = index_.num_relations();
-  RELATA_TRY_ASSIGN(
-      scratch.per_relation,
-      Matrix::allocate(tile_rows, kernels::round_up_to_vector(num_relations), "relation scratch"));
+  RELATA_TRY(scratch.per_relation.reset(tile_rows, kernels::round_up_to_vector(num_relations),
+                                        "relation scratch"));
   const auto entries = index_.by_distance()
                            ? index_.ids().size()
                            : static_cast<std::size_t>(num_relations) * kernels::kLanes;
-  RELATA_TRY_ASSIGN(scratch.row, AlignedBuffer<float>::allocate(entries, "relation scratch"));
+  RELATA_TRY(scratch.row.reset(entries, "relation scratch"));
   return scratch;
 }
 
@@ -273,14 +274,17 @@ std::vector<float> alibi_slopes(int num_heads) {
   while (power * 2 <= num_heads) {
     power *= 2;
   }
+  constexpr double kLn2 = 0.693147180559945309;
+  const auto slope = [](int step, int steps) {
+    return static_cast<float>(natural_exp(-8 * kLn2 * step / steps));
+  };
   std::vector<float> slopes;
   for (int head = 0; head < power; ++head) {
-    slopes.push_back(std::exp2(-8.0F * static_cast<float>(head + 1) / static_cast<float>(power)));
+    slopes.push_back(slope(head + 1, power));
   }
   // Not a power of two: the odd members of the sequence for twice as many heads fill up.
   for (int head = 0; power + head < num_heads; ++head) {
-    slopes.push_back(
-        std::exp2(-8.0F * static_cast<float>(2 * head + 1) / static_cast<float>(2 * power)));
+    slopes.push_back(slope(2 * head + 1, 2 * power));
   }
   return slopes;
 }

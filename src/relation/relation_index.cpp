@@ -7,6 +7,8 @@
 #include <string>
 #include <utility>
 
+#include "src/base/elementary.hpp"
+
 namespace relata {
 namespace {
 
@@ -130,7 +132,7 @@ int t5_bucket(int distance, int num_buckets, int max_distance, bool bidirectiona
   // The reference computes in f32; 16, 32, 64 sit exactly on a boundary, so the precision is part
   // of the definition.
   const float ratio = std::log(static_cast<float>(apart) / static_cast<float>(exact)) /
-                      static_cast<float>(std::log(static_cast<double>(max_distance) / exact));
+                      static_cast<float>(natural_log(static_cast<double>(max_distance) / exact));
   const int logarithmic = exact + static_cast<int>(ratio * static_cast<float>(num_buckets - exact));
   return bucket + std::min(logarithmic, num_buckets - 1);
 }
