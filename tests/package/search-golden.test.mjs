@@ -222,3 +222,24 @@ test("score sees what the search saw, of one pair and of many", async () => {
     assert.deepEqual(await model.score(sources[i], targets[i]), scored[i]);
   }
 });
+
+test("a source of 2,048 tokens is read as the reference reads it", async () => {
+  const long = JSON.parse(readFileSync(join(golden("generation"), "long.json"), "utf8"));
+  assert.equal(long.cases.length, 2);
+  for (const { folder, source, ids, score, hidden } of long.cases) {
+    assert.equal(source.length, 2048);
+    const text = lettersOf(source);
+    const { values, shape } = await models[folder].encode(text);
+    for (const [row, expected] of Object.entries(hidden)) {
+      const found = values.slice(Number(row) * shape[1], (Number(row) + 1) * shape[1]);
+      assert.ok(largestDifference(found, expected) < 1e-4, `${folder} row ${row}`);
+    }
+    const result = await models[folder].run(text, { maxNewTokens: 40 });
+    assert.deepEqual(
+      result.tokens.map(({ id }) => id),
+      ids,
+    );
+    assert.ok(close(result.score, score));
+    assert.deepEqual([result.stats.sourceLength, result.stats.truncatedTokens], [2048, 0]);
+  }
+});

@@ -114,6 +114,42 @@ test("leaving a long text stops the work behind it", async () => {
   assert.equal(BrowserWorker.steps, steps);
 });
 
+test("searches of many texts, constraints that are asked for here, encodings", async () => {
+  const inPlace = await Model.load(files);
+  const bare = ({ stats, ...result }) => result;
+  const both = async (call) => [await call(model), await call(inPlace)];
+  const asked = { model: [], inPlace: [] };
+  const options = {
+    ...{ numBeams: 3, numReturnSequences: 2, maxNewTokens: 8, targetPrefix: [[3], [99], [4]] },
+  };
+  const given = [first.text, second.text, first.text];
+  const [there, here] = await both((one) => one.run(given, options));
+  assert.deepEqual(there.map(bare), here.map(bare));
+  assert.ok(there[1].error instanceof RelataError && there[1].error.code === "input_invalid");
+  const [allowedThere, allowedHere] = await both((one) => {
+    const allowedTokens = async (prefixIds, item) => {
+      asked[one === model ? "model" : "inPlace"].push([item, ...prefixIds]);
+      return prefixIds.length < 4 ? [5, 6, 7] : [2];
+    };
+    return one.run(given, { allowedTokens, numBeams: 2 });
+  });
+  assert.deepEqual(allowedThere.map(bare), allowedHere.map(bare));
+  assert.deepEqual(asked.model, asked.inPlace);
+  assert.equal(allowedThere[0].tokens.length, 5);
+  const mine = new Error("mine");
+  const allowedTokens = () => {
+    throw mine;
+  };
+  assert.equal(await errorOf(model.run(first.text, { allowedTokens })), mine);
+  const samples = { doSample: true, seed: 8, numReturnSequences: 2, maxNewTokens: 9 };
+  assert.deepEqual(...(await both(async (one) => bare(await one.run(first.text, samples)))));
+  assert.deepEqual(...(await both((one) => one.encode(first.text, { pooling: "mean" }))));
+  let streamed = "";
+  for await (const piece of model.stream(first.text)) streamed += piece;
+  assert.equal(streamed, first.generated_text);
+  inPlace.dispose();
+});
+
 test("errors arrive with code and place", async () => {
   const error = await errorOf(model.score("", "dog"));
   assert.ok(error instanceof RelataError);

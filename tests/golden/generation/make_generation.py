@@ -12,6 +12,7 @@ search.json: cases of { folder, options (as generate takes them), sources, prefi
 source, best first, [ids behind the start token, sequences_scores, sum of the model's own log-probabilities of the new
 tokens] }. Without beams generate reports no score; it is null. An entry of `eos` beside the model's own end token is one
 more.
+long.json: { folder, source of 2,048 ids, ids, score: as above; hidden: some rows of the encoder's last hidden states }.
 sampling.json: { options, logits, kept: the ids that the warpers leave over, probabilities: of each of them }.
 """
 
@@ -208,6 +209,22 @@ def make_samplings():
     return {"oracle": RECORD, "cases": cases}
 
 
+@torch.no_grad()
+def make_long():
+    """One source of 2,048 tokens: some of its last hidden states, and forty greedy tokens with their log-probabilities."""
+    rng = random.Random(2048)
+    cases = []
+    for folder in FOLDERS:
+        path = HERE.parent / folder
+        model = T5ForConditionalGeneration.from_pretrained(path, attn_implementation="eager").eval()
+        source = [rng.randint(3, 39) for _ in range(2048)]
+        hidden = model.encoder(input_ids=torch.tensor([source])).last_hidden_state[0]
+        [[[ids, _, score]]] = search(model, [source], [], {"num_beams": 1, "max_new_tokens": 40})
+        rows = {str(i): hidden[i].tolist() for i in (0, 1023, 2047)}
+        cases.append({"folder": folder, "source": source, "ids": ids, "score": score, "hidden": rows})
+    return {"oracle": RECORD, "cases": cases}
+
+
 def write(name, value):
     """One line a case."""
     head = json.dumps({key: item for key, item in value.items() if key != "cases"})
@@ -218,6 +235,7 @@ def write(name, value):
 def main():
     torch.manual_seed(0)
     transformers.logging.set_verbosity_error()
+    write("long.json", make_long())
     write("sampling.json", make_samplings())
     write("search.json", make_searches())
 
