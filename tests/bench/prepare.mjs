@@ -6,7 +6,7 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync 
 import { join } from "node:path";
 import { ensureBox, inBox } from "../../tools/box.mjs";
 import { buildPackage } from "../../tools/build.mjs";
-import { cacheFolder, capture, root, run, SetupError, say } from "../../tools/process.mjs";
+import { cacheFolder, root, run, SetupError, say } from "../../tools/process.mjs";
 import { toolchain } from "../../tools/toolchain.mjs";
 
 /** The npm package `node` installs its program by a script; these are the packages that script chooses from. */
@@ -55,9 +55,12 @@ function prepareModel() {
     say("making the model (1.2 GB, about a minute)");
     const argv = inBox(["python3", kModelScript, folder, String(kSeed)], { box: "onnx" });
     // Debian's onnx and onnxruntime both register every operator and complain of each other: only a failure is shown.
-    const { ok, errors } = capture(argv);
-    if (!ok)
-      throw new SetupError(`making the model failed: ${errors.split("\n").slice(-5).join("\n")}`);
+    let said = "";
+    const onOutput = (text) => {
+      said += text;
+    };
+    if ((await run(argv, { quiet: true, onOutput })) !== 0)
+      throw new SetupError(`making the model failed: ${said.slice(-1000)}`);
   });
 }
 
@@ -79,9 +82,11 @@ function prepareLimits() {
 
 /** Everything, with the package built: the folders, and the Node programs by name. */
 export async function prepare() {
-  const [peers, model] = await Promise.all([preparePeers(), prepareModel()]);
-  await buildPackage();
-  const limits = await prepareLimits();
+  const built = async () => {
+    await buildPackage();
+    return prepareLimits();
+  };
+  const [peers, model, limits] = await Promise.all([preparePeers(), prepareModel(), built()]);
   const node = (name) => join(peers, "node_modules", name, "bin", "node");
   return {
     peers,
