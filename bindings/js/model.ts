@@ -265,7 +265,7 @@ async function* onlyResult(
   context: CallContext,
 ): Steps<RunResult> {
   const [result] = yield* allResults(backend, args, context);
-  if (result === undefined) throw RelataError.from("a text without a result");
+  if (result === undefined) throw RelataError.from("there is no result");
   if (result.error !== null) throw result.error;
   return result;
 }
