@@ -50,6 +50,8 @@ function(relata_build)
     foreach(room model formats generate)
       target_compile_options(${arg_NAME}_${room} PRIVATE -Oz -flto)
     endforeach()
+    set_source_files_properties(
+      src/relation/relation_alteration.cpp src/relation/relation_index.cpp PROPERTIES COMPILE_OPTIONS -Oz)
   endif()
   set(rooms ${arg_NAME}_formats ${arg_NAME}_generate)
 
