@@ -1,9 +1,9 @@
-# One function makes a whole build: the rooms of src, the core tests, and for WebAssembly the module. Its two switches
-# give the four WebAssembly builds.
+# One function makes a whole build: the rooms of src, the core tests, and for WebAssembly the modules: one for every
+# machine and one with relaxed SIMD, which differ in the kernels alone. With and without threads that makes four.
 
-# relata_build(NAME <name> [RELAXED] [THREADS])
+# relata_build(NAME <name> [THREADS])
 function(relata_build)
-  cmake_parse_arguments(arg "RELAXED;THREADS" "NAME" "" ${ARGN})
+  cmake_parse_arguments(arg "THREADS" "NAME" "" ${ARGN})
 
   # Everything that must be the same in every file of one build.
   set(flags ${arg_NAME}_flags)
@@ -20,12 +20,13 @@ function(relata_build)
   if(EMSCRIPTEN)
     # No assertion of a library may abort what is shipped, nor name the files of the machine that built it.
     target_compile_definitions(${flags} INTERFACE NDEBUG)
-    target_compile_options(
-      ${flags} INTERFACE -msimd128 $<$<BOOL:${arg_RELAXED}>:-mrelaxed-simd> $<$<BOOL:${arg_THREADS}>:-pthread>)
+    target_compile_options(${flags} INTERFACE -msimd128 $<$<BOOL:${arg_THREADS}>:-pthread>)
     target_link_options(
       ${flags}
       INTERFACE
         $<$<BOOL:${arg_THREADS}>:-pthread>
+        # What is read from a memory that grows and is shared is checked at every access: we read little.
+        $<$<BOOL:${arg_THREADS}>:-Wno-pthreads-mem-growth>
         -sALLOW_MEMORY_GROWTH
         -sMAXIMUM_MEMORY=4GB
         -sSTACK_SIZE=1MB)
@@ -37,6 +38,10 @@ function(relata_build)
     endif()
   endif()
 
+  if(arg_THREADS OR NOT EMSCRIPTEN)
+    target_compile_definitions(${flags} INTERFACE RELATA_THREADS)
+  endif()
+
   # A room sees the rooms to its left.
   relata_room(${arg_NAME} base ${flags})
   relata_room(${arg_NAME} kernels ${arg_NAME}_base relata_xsimd)
@@ -46,7 +51,11 @@ function(relata_build)
   relata_room(${arg_NAME} generate ${arg_NAME}_model)
   if(EMSCRIPTEN)
     # The time goes into kernels and relations, whose vectors are written out; what calls them is better small.
-    target_compile_options(${arg_NAME}_kernels PRIVATE -fno-vectorize -fno-slp-vectorize)
+    relata_room(${arg_NAME} kernels ${arg_NAME}_base relata_xsimd TARGET ${arg_NAME}_kernels_relaxed)
+    target_compile_options(${arg_NAME}_kernels_relaxed PRIVATE -mrelaxed-simd)
+    foreach(kernels kernels kernels_relaxed)
+      target_compile_options(${arg_NAME}_${kernels} PRIVATE -fno-vectorize -fno-slp-vectorize)
+    endforeach()
     foreach(room model formats generate)
       target_compile_options(${arg_NAME}_${room} PRIVATE -Oz -flto)
     endforeach()
@@ -79,45 +88,68 @@ function(relata_build)
     target_link_libraries(${arg_NAME}_${program} PRIVATE ${arg_NAME}_generate)
     if(EMSCRIPTEN)
       set_target_properties(${arg_NAME}_${program} PROPERTIES SUFFIX .cjs)
-      target_link_options(${arg_NAME}_${program} PRIVATE -sENVIRONMENT=node -sEXIT_RUNTIME)
+      # Names, for `node --cpu-prof`.
+      target_link_options(${arg_NAME}_${program} PRIVATE -sENVIRONMENT=node -sEXIT_RUNTIME --profiling-funcs)
     endif()
   endforeach()
 
-  file(GLOB bindings CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bindings/wasm/*.cpp")
-  if(EMSCRIPTEN AND bindings)
-    add_executable(${arg_NAME} ${bindings})
-    target_link_libraries(${arg_NAME} PRIVATE ${rooms})
-    # Without run-time type information Embind names types itself.
-    target_compile_options(${arg_NAME} PRIVATE -Oz -flto -fno-exceptions -fno-rtti -DEMSCRIPTEN_HAS_UNBOUND_TYPE_NAMES=0)
-    target_link_options(
-      ${arg_NAME}
-      PRIVATE
-        -fno-exceptions
-        -fno-rtti
-        -Oz
-        -lembind
-        -sDYNAMIC_EXECUTION=0
-        -sTEXTDECODER=2
-        -sMODULARIZE
-        -sEXPORT_ES6
-        -sENVIRONMENT=web,worker
-        -sFILESYSTEM=0
-        -sINCOMING_MODULE_JS_API=instantiateWasm,wasmBinary
-        -sINITIAL_MEMORY=4MB
-        -sMALLOC=emmalloc)
+  if(EMSCRIPTEN)
+    relata_module(${arg_NAME} "${rooms}" ${arg_THREADS})
+    # The first library that has a function gives it.
+    relata_module(${arg_NAME}-relaxed "${arg_NAME}_kernels_relaxed;${rooms}" ${arg_THREADS})
   endif()
 endfunction()
 
-# One room of src as a library. A room of headers alone is an interface.
+# The module of some rooms: <name>.wasm and its glue <name>.js.
+function(relata_module name rooms threads)
+  file(GLOB bindings CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bindings/wasm/*.cpp")
+  add_executable(${name} ${bindings})
+  target_link_libraries(${name} PRIVATE ${rooms})
+  # Without run-time type information Embind names types itself.
+  target_compile_options(${name} PRIVATE -Oz -flto -fno-exceptions -fno-rtti -DEMSCRIPTEN_HAS_UNBOUND_TYPE_NAMES=0)
+  target_link_options(
+    ${name}
+    PRIVATE
+      -fno-exceptions
+      -fno-rtti
+      -Oz
+      -lembind
+      -sDYNAMIC_EXECUTION=0
+      -sTEXTDECODER=2
+      -sMODULARIZE
+      -sEXPORT_ES6
+      -sFILESYSTEM=0
+      -sINCOMING_MODULE_JS_API=instantiateWasm,wasmBinary
+      -sINITIAL_MEMORY=4MB
+      -sMALLOC=emmalloc)
+  if(threads)
+    # Every thread but the caller's is there before the module is: one that waits for others cannot start them.
+    target_link_options(
+      ${name}
+      PRIVATE
+        -sENVIRONMENT=web,worker,node
+        -sPTHREAD_POOL_SIZE=Module.numThreads-1
+        -sPTHREAD_POOL_SIZE_STRICT=2)
+  else()
+    target_link_options(${name} PRIVATE -sENVIRONMENT=web,worker)
+  endif()
+endfunction()
+
+# One room of src as a library, relata_room(<build> <room> <libraries>... [TARGET <name>]). A room of headers alone is
+# an interface.
 function(relata_room build room)
+  cmake_parse_arguments(arg "" "TARGET" "" ${ARGN})
   file(GLOB sources CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/src/${room}/*.cpp")
   set(target ${build}_${room})
+  if(arg_TARGET)
+    set(target ${arg_TARGET})
+  endif()
   if(sources)
     add_library(${target} STATIC ${sources})
-    target_link_libraries(${target} PUBLIC ${ARGN})
+    target_link_libraries(${target} PUBLIC ${arg_UNPARSED_ARGUMENTS})
     target_compile_options(${target} PRIVATE -fno-exceptions -fno-rtti)
   else()
     add_library(${target} INTERFACE)
-    target_link_libraries(${target} INTERFACE ${ARGN})
+    target_link_libraries(${target} INTERFACE ${arg_UNPARSED_ARGUMENTS})
   endif()
 endfunction()

@@ -34,7 +34,7 @@ export async function buildPreset(preset, target) {
   };
   if (!existsSync(join(folder, "build.ninja"))) {
     say(`configuring ${preset} with ${tools.description}`);
-    await step([...(preset === "wasm" ? ["emcmake"] : []), "cmake", "--preset", preset]);
+    await step([...(preset.startsWith("wasm") ? ["emcmake"] : []), "cmake", "--preset", preset]);
     writeFileSync(stamp, tools.description);
   }
   await step(["cmake", "--build", "--preset", preset, ...(target ? ["--target", target] : [])]);

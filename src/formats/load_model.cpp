@@ -194,7 +194,7 @@ Result<void> ModelLoader::State::store(std::span<const std::byte> bytes) {
   return {};
 }
 
-Result<std::unique_ptr<const Model>> ModelLoader::finish() {
+Result<std::unique_ptr<const Model>> ModelLoader::finish(int num_threads) {
   if (const TensorInfo* missing = next()) {
     return state_->files.error(ErrorCode::file_damaged, *missing, "its bytes have not been read");
   }
@@ -202,7 +202,11 @@ Result<std::unique_ptr<const Model>> ModelLoader::finish() {
     return fail(ErrorCode::option_invalid, "finish", "a loader gives its model once");
   }
   RELATA_TRY(state_->unfinished.make_relations());
-  return std::unique_ptr<const Model>(std::make_unique<Model>(std::move(state_->unfinished.model)));
+  auto model = std::make_unique<Model>(std::move(state_->unfinished.model));
+  if (num_threads > 1) {
+    model->parallel = std::make_unique<Parallel>(num_threads);
+  }
+  return std::unique_ptr<const Model>(std::move(model));
 }
 
 }  // namespace relata

@@ -100,9 +100,9 @@ class ModelLoader {
   /// length, tensor_invalid for NaN or infinity among weights, or a second copy of the embedding
   /// that differs.
   Result<void> accept(std::span<const std::byte> bytes);
-  /// The model, once next() is null. Errors: file_damaged if called early, option_invalid if called
-  /// again, out_of_memory.
-  Result<std::unique_ptr<const Model>> finish();
+  /// The model, once next() is null; up to num_threads threads will work for it. Errors:
+  /// file_damaged if called early, option_invalid if called again, out_of_memory.
+  Result<std::unique_ptr<const Model>> finish(int num_threads = 1);
 
  private:
   struct State;

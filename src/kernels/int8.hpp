@@ -52,82 +52,112 @@ float round_row(const float* values, const float* reach, int depth, std::int16_t
   return top > 1e-30F ? top / limit : 0;
 }
 
-/// Rows rows of rounded activations times one panel: output = sums * column scale * row scale +
-/// bias.
-template <class Arch, int Rows>
+/// Rows rows of rounded activations times Vectors vectors of each of Panels panels: output = sums *
+/// column scale * row scale + bias. Weights are read as they are kept, or widened to 16 bits.
+template <class Arch, int Rows, int Panels, int Vectors, class Weight>
 void int8_tile(const std::int16_t* input, int input_stride, const float* row_scales,
-               const std::int8_t* panel, int depth, const float* column_scales, const float* bias,
-               float* output, int output_stride, int cols) {
+               const Weight* panel, std::ptrdiff_t panel_size, int depth,
+               const float* column_scales, const float* bias, float* output, int output_stride,
+               int cols) {
   constexpr int kWidth = simd::kWidth<Arch>;
-  constexpr int kVectors = kPanelWidth / kWidth;
-  simd::Ints<Arch> sums[Rows][kVectors];
+  simd::Ints<Arch> sums[Rows][Panels][Vectors];
   for (int r = 0; r < Rows; ++r) {
-    for (int v = 0; v < kVectors; ++v) {
-      sums[r][v] = simd::Ints<Arch>(0);
+    for (int p = 0; p < Panels; ++p) {
+      for (int v = 0; v < Vectors; ++v) {
+        sums[r][p][v] = simd::Ints<Arch>(0);
+      }
     }
   }
   for (int k = 0; k < depth; k += 2) {
-    simd::Pairs<Arch> weights[kVectors];
-    for (int v = 0; v < kVectors; ++v) {
-      weights[v] = simd::load_pairs<Arch>(panel + 2 * v * kWidth);
+    simd::Pairs<Arch> weights[Panels][Vectors];
+    for (int p = 0; p < Panels; ++p) {
+      for (int v = 0; v < Vectors; ++v) {
+        weights[p][v] = simd::load_pairs<Arch>(panel + p * panel_size + 2 * v * kWidth);
+      }
     }
     panel += 2 * kPanelWidth;
     for (int r = 0; r < Rows; ++r) {
       const auto x =
           simd::broadcast_pair<Arch>(input + static_cast<std::ptrdiff_t>(r) * input_stride + k);
-      for (int v = 0; v < kVectors; ++v) {
-        sums[r][v] = simd::add_pair_products<Arch>(weights[v], x, sums[r][v]);
+      for (int p = 0; p < Panels; ++p) {
+        for (int v = 0; v < Vectors; ++v) {
+          sums[r][p][v] = simd::add_pair_products<Arch>(weights[p][v], x, sums[r][p][v]);
+        }
       }
     }
   }
   for (int r = 0; r < Rows; ++r) {
     float* row = output + static_cast<std::ptrdiff_t>(r) * output_stride;
-    for (int v = 0; v < kVectors && v * kWidth < cols; ++v) {
-      // Scales and bias are padded to whole panels.
-      auto result = xsimd::to_float(sums[r][v]) * (simd::load<Arch>(column_scales + v * kWidth) *
-                                                   simd::Floats<Arch>(row_scales[r]));
-      if (bias != nullptr) {
-        result += cols >= (v + 1) * kWidth
-                      ? simd::load<Arch>(bias + v * kWidth)
-                      : simd::load_tail<Arch>(bias + v * kWidth, cols - v * kWidth, 0);
-      }
-      if (cols >= (v + 1) * kWidth) {
-        result.store_unaligned(row + v * kWidth);
-      } else {
-        simd::store_tail<Arch>(row + v * kWidth, result, cols - v * kWidth);
+    for (int p = 0; p < Panels; ++p) {
+      for (int v = 0; v < Vectors && p * kPanelWidth + v * kWidth < cols; ++v) {
+        const int col = p * kPanelWidth + v * kWidth;
+        // Scales are padded to whole panels.
+        auto result = xsimd::to_float(sums[r][p][v]) *
+                      (simd::load<Arch>(column_scales + col) * simd::Floats<Arch>(row_scales[r]));
+        if (bias != nullptr) {
+          result += simd::load_at<Arch>(bias, col, cols, 0);
+        }
+        simd::store_at<Arch>(row, col, cols, result);
       }
     }
   }
 }
 
-/// output [n, cols] = input [n, depth] * weight + bias; n at most the rows of scratch.
+/// Rounds rows [first, last) of the input into the scratch.
 template <class Arch>
-void int8_matmul(MatrixView<const float> input, const Int8View& weight, const float* bias,
-                 RoundedRows& scratch, MatrixView<float> output) {
-  constexpr int kRows = 2;  // as many sums as registers hold
+void round_rows(MatrixView<const float> input, const Int8View& weight, int first, int last,
+                RoundedRows& scratch) {
   const int stride = weight.depth + weight.depth % 2;
-  for (int i = 0; i < input.rows; ++i) {
+  for (int i = first; i < last; ++i) {
     scratch.scales[static_cast<std::size_t>(i)] =
         round_row<Arch>(input.row(i), weight.reach, weight.depth,
                         scratch.values.data() + static_cast<std::ptrdiff_t>(i) * stride);
   }
+}
+
+/// output [n, cols] = rounded rows * weight + bias. wide_panel: scratch for a panel of 16 bits.
+template <class Arch>
+void int8_matmul(const RoundedRows& scratch, const Int8View& weight, const float* bias,
+                 std::int16_t* wide_panel, MatrixView<float> output) {
+  // Rows times panels times vectors is the number of running sums: as many as 16 registers hold
+  // beside the operands.
+  constexpr int kWidth = simd::kWidth<Arch>;
+  constexpr int kRows = 4;
+  constexpr int kVectors = 2;
+  // One row waits for memory: three streams at once keep more of it on its way.
+  constexpr int kStreams = 3;
+  const int stride = weight.depth + weight.depth % 2;
+  const std::ptrdiff_t panel_size = static_cast<std::ptrdiff_t>(stride) * kPanelWidth;
+  const auto tile = [&]<int Rows, int Panels, int Vectors>(int i, int col, const auto* weights) {
+    int8_tile<Arch, Rows, Panels, Vectors>(
+        scratch.values.data() + static_cast<std::ptrdiff_t>(i) * stride, stride,
+        scratch.scales.data() + i, weights, panel_size, weight.depth, weight.column_scales + col,
+        bias != nullptr ? bias + col : nullptr, output.row(i) + col, output.stride,
+        weight.cols - col);
+  };
   const std::int8_t* panel = weight.data;
-  for (int first = 0; first < weight.cols;
-       first += kPanelWidth, panel += static_cast<std::ptrdiff_t>(stride) * kPanelWidth) {
-    const int cols = std::min(kPanelWidth, weight.cols - first);
-    const float* panel_bias = bias != nullptr ? bias + first : nullptr;
-    const auto tile = [&]<int Rows>(int i) {
-      int8_tile<Arch, Rows>(scratch.values.data() + static_cast<std::ptrdiff_t>(i) * stride, stride,
-                            scratch.scales.data() + i, panel, weight.depth,
-                            weight.column_scales + first, panel_bias, output.row(i) + first,
-                            output.stride, cols);
-    };
-    int i = 0;
-    for (; i + kRows <= input.rows; i += kRows) {
-      tile.template operator()<kRows>(i);
+  int col = 0;
+  if (output.rows == 1) {
+    for (; col + kStreams * kPanelWidth <= weight.cols; col += kStreams * kPanelWidth) {
+      tile.template operator()<1, kStreams, kPanelWidth / kWidth>(0, col, panel);
+      panel += kStreams * panel_size;
     }
-    for (; i < input.rows; ++i) {
-      tile.template operator()<1>(i);
+  }
+  for (; col < weight.cols; col += kPanelWidth, panel += panel_size) {
+    int i = 0;
+    if (output.rows >= kRows) {
+      for (std::ptrdiff_t at = 0; at < panel_size; at += 2 * kWidth) {
+        simd::load_pairs<Arch>(panel + at).store_unaligned(wide_panel + at);
+      }
+      for (; i + kRows <= output.rows; i += kRows) {
+        for (int part = 0; part < kPanelWidth && col + part < weight.cols;
+             part += kVectors * kWidth) {
+          tile.template operator()<kRows, 1, kVectors>(i, col + part, wide_panel + 2 * part);
+        }
+      }
+    }
+    for (; i < output.rows; ++i) {
+      tile.template operator()<1, 1, kPanelWidth / kWidth>(i, col, panel);
     }
   }
 }

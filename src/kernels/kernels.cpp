@@ -30,13 +30,27 @@ void matmul_add(MatrixView<const float> input, const PackedView& weight, MatrixV
   matmul<Arch>(input, weight, output, output);
 }
 
-void matmul(MatrixView<const float> input, const WeightMatrix& weight, const float* bias,
-            RoundedRows& scratch, MatrixView<float> output) {
-  if (weight.type() == WeightType::f32) {
-    matmul(input, weight.f32().view(), bias, output);
-  } else {
-    int8_matmul<Arch>(input, weight.int8(), bias, scratch, output);
+void matmul(Parallel* parallel, MatrixView<const float> input, const WeightMatrix& weight,
+            const float* bias, RoundedRows& scratch, MatrixView<float> output) {
+  const double work = static_cast<double>(input.rows) * weight.cols() * weight.depth();
+  const bool rounded = weight.type() == WeightType::int8;
+  if (rounded) {
+    split(parallel, input.rows, 1, work / 64, [&](int first, int last, int) {
+      round_rows<Arch>(input, weight.int8(), first, last, scratch);
+    });
   }
+  split(parallel, weight.cols(), kPanelWidth, work, [&](int first, int last, int thread) {
+    const auto target = output.slice_cols(first, last - first);
+    const float* target_bias = bias != nullptr ? bias + first : nullptr;
+    if (rounded) {
+      int8_matmul<Arch>(scratch, weight.int8().slice_cols(first, last), target_bias,
+                        scratch.panel(thread), target);
+    } else {
+      // One row of biases for all rows.
+      matmul<Arch, simd::kRelaxed>(input, weight.f32().view().slice_cols(first, last),
+                                   {target_bias, target.rows, target.cols, 0}, target);
+    }
+  });
 }
 
 void add(float* target, const float* source, int count) {

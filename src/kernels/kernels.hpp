@@ -25,6 +25,11 @@ struct PackedView {
   int cols = 0;
   int depth = 0;
   std::ptrdiff_t panel_stride = 0;  // floats between two panels, >= depth * kPanelWidth
+
+  /// Columns [first, last); first at the beginning of a panel.
+  PackedView slice_cols(int first, int last) const {
+    return {data + first / kPanelWidth * panel_stride, last - first, depth, panel_stride};
+  }
 };
 
 /// Owned packed matrix, zeros at first.

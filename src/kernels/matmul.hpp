@@ -1,7 +1,7 @@
 // One product for everything: projections, q . k, weights times values, q . aK, weights per
 // relation times aV. The second operand is packed (see PackedView), so that both a product of many
 // rows and of one row read it as a single sequential stream, no horizontal sum is needed, and every
-// output is one sum in ascending k.
+// output is one sum in ascending k. Relaxed: see simd::multiply_add.
 #pragma once
 
 #include "src/kernels/kernels.hpp"
@@ -9,44 +9,50 @@
 
 namespace relata::kernels {
 
-/// Rows rows of input times the first Vectors vectors of a panel's columns. The sums start from the
-/// rows of `start` (null: from zero).
-template <class Arch, int Rows, int Vectors>
+/// Rows rows of input times the first Vectors vectors of each of Panels panels. The sums start from
+/// the rows of `start` (null: from zero).
+template <class Arch, bool Relaxed, int Rows, int Vectors, int Panels = 1>
 void matmul_tile(const float* input, int input_stride, const float* panel, int depth,
-                 const float* start, int start_stride, float* output, int output_stride) {
+                 const float* start, int start_stride, float* output, int output_stride,
+                 std::ptrdiff_t panel_stride = 0) {
   using Floats = simd::Floats<Arch>;
-  Floats sums[Rows][Vectors];
+  constexpr int kVectors = Panels * Vectors;
+  const auto column = [](int v) {
+    return v / Vectors * kPanelWidth + v % Vectors * simd::kWidth<Arch>;
+  };
+  Floats sums[Rows][kVectors];
   for (int r = 0; r < Rows; ++r) {
-    for (int v = 0; v < Vectors; ++v) {
-      sums[r][v] = start == nullptr
-                       ? Floats(0.0F)
-                       : simd::load<Arch>(start + static_cast<std::ptrdiff_t>(r) * start_stride +
-                                          v * simd::kWidth<Arch>);
+    for (int v = 0; v < kVectors; ++v) {
+      sums[r][v] =
+          start == nullptr
+              ? Floats(0.0F)
+              : simd::load<Arch>(start + static_cast<std::ptrdiff_t>(r) * start_stride + column(v));
     }
   }
   for (int k = 0; k < depth; ++k) {
-    Floats weights[Vectors];
-    for (int v = 0; v < Vectors; ++v) {
-      weights[v] = simd::load<Arch>(panel + v * simd::kWidth<Arch>);
+    Floats weights[kVectors];
+    for (int v = 0; v < kVectors; ++v) {
+      weights[v] =
+          simd::load<Arch>(panel + v / Vectors * panel_stride + v % Vectors * simd::kWidth<Arch>);
     }
     panel += kPanelWidth;
     for (int r = 0; r < Rows; ++r) {
       const Floats x(input[static_cast<std::ptrdiff_t>(r) * input_stride + k]);
-      for (int v = 0; v < Vectors; ++v) {
-        sums[r][v] = simd::multiply_add<Arch>(x, weights[v], sums[r][v]);
+      for (int v = 0; v < kVectors; ++v) {
+        sums[r][v] = simd::multiply_add<Arch, Relaxed>(x, weights[v], sums[r][v]);
       }
     }
   }
   for (int r = 0; r < Rows; ++r) {
-    for (int v = 0; v < Vectors; ++v) {
+    for (int v = 0; v < kVectors; ++v) {
       sums[r][v].store_unaligned(output + static_cast<std::ptrdiff_t>(r) * output_stride +
-                                 v * simd::kWidth<Arch>);
+                                 column(v));
     }
   }
 }
 
 /// All rows of input times the first Vectors vectors of one panel.
-template <class Arch, int Vectors>
+template <class Arch, bool Relaxed, int Vectors>
 void matmul_panel(MatrixView<const float> input, const float* panel, int depth,
                   MatrixView<const float> start, MatrixView<float> output) {
   // Rows times vectors is the number of running sums: as many as 16 registers hold beside the
@@ -54,17 +60,18 @@ void matmul_panel(MatrixView<const float> input, const float* panel, int depth,
   constexpr int kRows = 8 / Vectors < 4 ? 8 / Vectors : 4;
   int i = 0;
   for (; i + kRows <= input.rows; i += kRows) {
-    matmul_tile<Arch, kRows, Vectors>(input.row(i), input.stride, panel, depth, start.row(i),
-                                      start.stride, output.row(i), output.stride);
+    matmul_tile<Arch, Relaxed, kRows, Vectors>(input.row(i), input.stride, panel, depth,
+                                               start.row(i), start.stride, output.row(i),
+                                               output.stride);
   }
   for (; i < input.rows; ++i) {
-    matmul_tile<Arch, 1, Vectors>(input.row(i), input.stride, panel, depth, start.row(i),
-                                  start.stride, output.row(i), output.stride);
+    matmul_tile<Arch, Relaxed, 1, Vectors>(input.row(i), input.stride, panel, depth, start.row(i),
+                                           start.stride, output.row(i), output.stride);
   }
 }
 
 /// One row times a panel of which only the first `cols` columns exist outside.
-template <class Arch>
+template <class Arch, bool Relaxed>
 void matmul_edge(const float* input, const float* panel, int depth, const float* start,
                  float* output, int cols) {
   constexpr int kVectors = kPanelWidth / simd::kWidth<Arch>;
@@ -72,7 +79,7 @@ void matmul_edge(const float* input, const float* panel, int depth, const float*
   for (int c = 0; c < kPanelWidth; ++c) {
     edge[c] = start == nullptr || c >= cols ? 0 : start[c];
   }
-  matmul_tile<Arch, 1, kVectors>(input, 0, panel, depth, edge, 0, edge, 0);
+  matmul_tile<Arch, Relaxed, 1, kVectors>(input, 0, panel, depth, edge, 0, edge, 0);
   for (int c = 0; c < cols; ++c) {
     output[c] = edge[c];
   }
@@ -80,39 +87,51 @@ void matmul_edge(const float* input, const float* panel, int depth, const float*
 
 /// The last panel, of which output.cols < kPanelWidth columns exist: a vector at a time, or an
 /// edge.
-template <class Arch>
+template <class Arch, bool Relaxed>
 void matmul_part(MatrixView<const float> input, const float* panel, int depth,
                  MatrixView<const float> start, MatrixView<float> output) {
   constexpr int kWidth = simd::kWidth<Arch>;
   if (output.cols % kWidth != 0) {
     for (int i = 0; i < input.rows; ++i) {
-      matmul_edge<Arch>(input.row(i), panel, depth, start.row(i), output.row(i), output.cols);
+      matmul_edge<Arch, Relaxed>(input.row(i), panel, depth, start.row(i), output.row(i),
+                                 output.cols);
     }
     return;
   }
   for (int first = 0; first < output.cols; first += kWidth) {
-    matmul_panel<Arch, 1>(input, panel + first, depth,
-                          start.data == nullptr ? start : start.slice_cols(first, kWidth),
-                          output.slice_cols(first, kWidth));
+    matmul_panel<Arch, Relaxed, 1>(input, panel + first, depth,
+                                   start.data == nullptr ? start : start.slice_cols(first, kWidth),
+                                   output.slice_cols(first, kWidth));
   }
 }
 
 /// output = start + input * weight; start: the output itself, one row for all (stride 0), or null
 /// data for zero. Panels outside, rows inside: a panel stays in the first cache while all rows pass
 /// by it.
-template <class Arch>
+template <class Arch, bool Relaxed = false>
 void matmul(MatrixView<const float> input, const PackedView& weight, MatrixView<const float> start,
             MatrixView<float> output) {
   constexpr int kVectors = kPanelWidth / simd::kWidth<Arch>;
   const float* panel = weight.data;
-  for (int first = 0; first < weight.cols; first += kPanelWidth, panel += weight.panel_stride) {
+  int first = 0;
+  if (input.rows == 1) {
+    // One row waits for memory: two streams at once keep more of it on its way.
+    constexpr int kStreams = 2;
+    for (; first + kStreams * kPanelWidth <= weight.cols; first += kStreams * kPanelWidth) {
+      matmul_tile<Arch, Relaxed, 1, kVectors, kStreams>(
+          input.data, 0, panel, weight.depth, start.data == nullptr ? nullptr : start.data + first,
+          0, output.data + first, 0, weight.panel_stride);
+      panel += kStreams * weight.panel_stride;
+    }
+  }
+  for (; first < weight.cols; first += kPanelWidth, panel += weight.panel_stride) {
     const int cols = weight.cols - first;
     const auto panel_start = start.data == nullptr ? start : start.slice_cols(first, cols);
     const auto target = output.slice_cols(first, cols);
     if (cols >= kPanelWidth) {
-      matmul_panel<Arch, kVectors>(input, panel, weight.depth, panel_start, target);
+      matmul_panel<Arch, Relaxed, kVectors>(input, panel, weight.depth, panel_start, target);
     } else {
-      matmul_part<Arch>(input, panel, weight.depth, panel_start, target);
+      matmul_part<Arch, Relaxed>(input, panel, weight.depth, panel_start, target);
     }
   }
 }

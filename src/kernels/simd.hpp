@@ -31,9 +31,23 @@ Floats<Arch> load(const float* source) {
   return Floats<Arch>::load_unaligned(source);
 }
 
-/// a * b + c; fused where the build has it. One place, so that a relaxed build changes one line.
-template <class Arch>
+/// Whether this build has WebAssembly's relaxed instructions.
+#if defined(__wasm_relaxed_simd__)
+inline constexpr bool kRelaxed = true;
+#else
+inline constexpr bool kRelaxed = false;
+#endif
+
+/// a * b + c; fused where the build's instructions are. Relaxed: fused where the machine's are, so
+/// that results differ by machine. Only products with f32 weights allow it: with int8 weights every
+/// build gives the same bits.
+template <class Arch, bool Relaxed = false>
 Floats<Arch> multiply_add(const Floats<Arch>& a, const Floats<Arch>& b, const Floats<Arch>& c) {
+#if defined(__wasm_relaxed_simd__)
+  if constexpr (Relaxed) {
+    return wasm_f32x4_relaxed_madd(a, b, c);
+  }
+#endif
   return xsimd::fma(a, b, c);
 }
 
@@ -91,6 +105,12 @@ Pairs<Arch> load_pairs(const std::int8_t* source) {
     lanes[i] = source[i];
   }
   return Pairs<Arch>::load_unaligned(lanes);
+}
+
+/// 2 * kWidth values that have been widened before.
+template <class Arch>
+Pairs<Arch> load_pairs(const std::int16_t* source) {
+  return Pairs<Arch>::load_unaligned(source);
 }
 
 /// The same pair for every column.

@@ -15,10 +15,14 @@ std::uint64_t padded(int count, int multiple) {
 
 }  // namespace
 
-Result<RoundedRows> RoundedRows::allocate(int rows, int max_depth, const char* where) {
+Result<RoundedRows> RoundedRows::allocate(int rows, int max_depth, int num_threads,
+                                          const char* where) {
   RoundedRows scratch;
+  scratch.num_threads = num_threads;
   RELATA_TRY(scratch.values.reset(static_cast<std::uint64_t>(rows) * padded(max_depth, 2), where));
   RELATA_TRY(scratch.scales.reset(static_cast<std::uint64_t>(rows), where));
+  RELATA_TRY(scratch.panels.reset(
+      padded(max_depth, 2) * kPanelWidth * static_cast<std::uint64_t>(num_threads), where));
   return scratch;
 }
 

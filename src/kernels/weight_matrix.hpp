@@ -5,6 +5,7 @@
 
 #include "src/base/aligned_buffer.hpp"
 #include "src/base/matrix_view.hpp"
+#include "src/base/parallel.hpp"
 #include "src/kernels/kernels.hpp"
 
 namespace relata::kernels {
@@ -19,14 +20,28 @@ struct Int8View {
   const float* reach = nullptr;          // [depth] the largest weight of each input
   int cols = 0;
   int depth = 0;
+
+  /// Columns [first, last); first at the beginning of a panel.
+  Int8View slice_cols(int first, int last) const {
+    const std::ptrdiff_t column_bytes = depth + depth % 2;
+    return {data + first * column_bytes, column_scales + first, reach, last - first, depth};
+  }
 };
 
-/// Scratch for the activations of one product, rounded to 16 bits.
+/// Scratch of a product with int8 weights: the activations, rounded to 16 bits, and a panel of
+/// weights, widened to as many.
 struct RoundedRows {
   AlignedBuffer<std::int16_t> values;  // [rows, depth rounded up to even]
   AlignedBuffer<float> scales;         // [rows]
+  AlignedBuffer<std::int16_t> panels;  // [threads, depth rounded up to even, kPanelWidth]
+  int num_threads = 1;
 
-  static Result<RoundedRows> allocate(int rows, int max_depth, const char* where);
+  static Result<RoundedRows> allocate(int rows, int max_depth, int num_threads, const char* where);
+  /// The panel of one thread.
+  std::int16_t* panel(int thread) {
+    return panels.data() +
+           panels.size() / static_cast<std::size_t>(num_threads) * static_cast<std::size_t>(thread);
+  }
 };
 
 class WeightMatrix {
@@ -65,9 +80,9 @@ class WeightMatrix {
   AlignedBuffer<float> reach_;
 };
 
-/// output [n, cols] = input [n, depth] * weight^T + bias (may be null). scratch is used by int8
-/// only.
-void matmul(MatrixView<const float> input, const WeightMatrix& weight, const float* bias,
-            RoundedRows& scratch, MatrixView<float> output);
+/// output [n, cols] = input [n, depth] * weight^T + bias (may be null), its columns split over the
+/// threads of a pool (may be null). scratch, made for as many threads, is used by int8 only.
+void matmul(Parallel* parallel, MatrixView<const float> input, const WeightMatrix& weight,
+            const float* bias, RoundedRows& scratch, MatrixView<float> output);
 
 }  // namespace relata::kernels

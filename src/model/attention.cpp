@@ -32,7 +32,7 @@ void normalise_scores(MatrixView<float> scores, const RelationTile& tile) {
 
 /// One head over one tile of queries [rows, head_dim] (already scaled) -> context [rows, head_dim].
 void attend_tile(int head, const Relation* relation, const RelationTile& tile,
-                 MatrixView<const float> queries, const KeyValues& memory, Workspace& workspace,
+                 MatrixView<const float> queries, const KeyValues& memory, TileScratch& scratch,
                  HeadTrace* trace, MatrixView<float> context) {
   const auto& keys = memory.keys[static_cast<std::size_t>(head)];
   const auto& values = memory.values[static_cast<std::size_t>(head)];
@@ -40,22 +40,22 @@ void attend_tile(int head, const Relation* relation, const RelationTile& tile,
   // Whole vectors of keys: what lies past the visible ones is computed and never read.
   const int key_columns = kernels::round_up_to_vector(visible);
   kernels::matmul(queries, keys.view(key_columns, keys.depth()), nullptr,
-                  workspace.scores.view().slice_rows(0, queries.rows).slice_cols(0, key_columns));
-  const auto scores = workspace.scores.view().slice_rows(0, queries.rows).slice_cols(0, visible);
+                  scratch.scores.view().slice_rows(0, queries.rows).slice_cols(0, key_columns));
+  const auto scores = scratch.scores.view().slice_rows(0, queries.rows).slice_cols(0, visible);
   if (trace != nullptr) {
     record(scores, tile, trace->num_queries, trace->content_scores);
     if (relation != nullptr) {
       const auto added =
-          workspace.relation_scores.view().slice_rows(0, queries.rows).slice_cols(0, visible);
+          scratch.relation_scores.view().slice_rows(0, queries.rows).slice_cols(0, visible);
       for (int i = 0; i < added.rows; ++i) {
         std::fill_n(added.row(i), visible, 0.0F);
       }
-      relation->add_scores(head, queries, tile, workspace.relation, added);
+      relation->add_scores(head, queries, tile, scratch.relation, added);
       record(added, tile, trace->num_queries, trace->relation_scores);
     }
   }
   if (relation != nullptr) {
-    relation->add_scores(head, queries, tile, workspace.relation, scores);
+    relation->add_scores(head, queries, tile, scratch.relation, scores);
   }
   normalise_scores(scores, tile);
   if (trace != nullptr) {
@@ -64,7 +64,7 @@ void attend_tile(int head, const Relation* relation, const RelationTile& tile,
   }
   kernels::matmul(scores, values.view(values.cols(), visible), nullptr, context);
   if (relation != nullptr) {
-    relation->add_context(head, scores, tile, workspace.relation, context);
+    relation->add_context(head, scores, tile, scratch.relation, context);
   }
 }
 
@@ -84,7 +84,7 @@ MatrixView<const float> project_queries(const Config& config, const AttentionWei
 void attend(const Config& config, const AttentionPlace& place, MatrixView<const float> queries,
             const KeyValues& memory, Workspace& workspace, AttentionTrace* trace,
             MatrixView<float> context) {
-  for (int head = 0; head < config.num_heads; ++head) {
+  const auto attend_head = [&](int head, TileScratch& scratch) {
     const int offset = head * config.head_dim;
     HeadTrace* head_trace = trace != nullptr ? trace->find(place.kind, place.layer, head) : nullptr;
     for (int first = 0; first < queries.rows; first += kQueryTile) {
@@ -99,10 +99,16 @@ void attend(const Config& config, const AttentionPlace& place, MatrixView<const 
       const auto of_head = [&](auto all_heads) {
         return all_heads.slice_rows(first, rows).slice_cols(offset, config.head_dim);
       };
-      attend_tile(head, place.relation.of(head), tile, of_head(queries), memory, workspace,
+      attend_tile(head, place.relation.of(head), tile, of_head(queries), memory, scratch,
                   head_trace, of_head(context));
     }
-  }
+  };
+  const double work = 2.0 * queries.rows * queries.cols * memory.length;
+  split(workspace.parallel, config.num_heads, 1, work, [&](int first, int last, int thread) {
+    for (int head = first; head < last; ++head) {
+      attend_head(head, workspace.tiles[static_cast<std::size_t>(thread)]);
+    }
+  });
 }
 
 void self_attention(const Config& config, const AttentionWeights& weights, AttentionKind kind,

@@ -34,7 +34,7 @@ Result<Decoder> Decoder::start(const Model& model, const DecoderLimits& limits,
       decoder.workspace_,
       Workspace::allocate(config, model.weights.decoder.relations, limits.max_rows,
                           std::max(limits.max_source_length, decoder.limits_.max_target_length),
-                          limits.with_trace));
+                          limits.with_trace, model.parallel.get()));
   RELATA_TRY(decoder.hidden_.reset(limits.max_rows, config.d_model, "decoder"));
   return decoder;
 }
@@ -55,7 +55,8 @@ Result<void> Decoder::add_source(MatrixView<const float> encoded) {
   RELATA_TRY_ASSIGN(auto self,
                     KvCache::allocate(config, std::min(kFirstCapacity, limits_.max_target_length)));
   const int chunk = std::min(encoded.rows, kProjectionRows);
-  RELATA_TRY_ASSIGN(auto workspace, Workspace::allocate(config, stack.relations, chunk, 0, false));
+  RELATA_TRY_ASSIGN(auto workspace, Workspace::allocate(config, stack.relations, chunk, 0, false,
+                                                        model_->parallel.get()));
   for (std::size_t i = 0; i < source.layers.size(); ++i) {
     for (int first = 0; first < encoded.rows; first += chunk) {
       append_key_values(stack.layers[i].cross_attention,
@@ -204,8 +205,8 @@ Result<void> Decoder::forward(std::span<const DecoderRun> runs, MatrixView<float
   for (int i = 0; i < rows; ++i) {
     kernels::scale(hidden.row(i), config.logits_scale, config.d_model);
   }
-  kernels::matmul(hidden, model_->weights.output_projection(), model_->weights.logits_bias.data(),
-                  workspace_.rounded, logits);
+  kernels::matmul(workspace_.parallel, hidden, model_->weights.output_projection(),
+                  model_->weights.logits_bias.data(), workspace_.rounded, logits);
   return check_finite(logits.slice_rows(0, rows), "logits");
 }
 

@@ -73,8 +73,8 @@ Result<Matrix> encode(const Model& model, std::span<const Source> sources,
     return fail(ErrorCode::out_of_memory, "encoder", {"cannot encode ", total, " tokens at once"});
   }
   const int rows = static_cast<int>(total);
-  RELATA_TRY_ASSIGN(auto workspace,
-                    Workspace::allocate(config, stack.relations, rows, longest, traced));
+  RELATA_TRY_ASSIGN(auto workspace, Workspace::allocate(config, stack.relations, rows, longest,
+                                                        traced, model.parallel.get()));
   RELATA_TRY_ASSIGN(auto memory, KeyValues::allocate(config, longest));
   RELATA_TRY_ASSIGN(auto result, Matrix::allocate(rows, config.d_model, "encoder output"));
   const auto hidden = result.view();

@@ -26,7 +26,8 @@ void add_sinusoids(const Config& config, int position, float* row) {
 
 void apply(const Linear& linear, MatrixView<const float> input, Workspace& workspace,
            MatrixView<float> output) {
-  kernels::matmul(input, linear.weight, linear.bias.data(), workspace.rounded, output);
+  kernels::matmul(workspace.parallel, input, linear.weight, linear.bias.data(), workspace.rounded,
+                  output);
 }
 
 void normalise(const Config& config, const Norm& norm, MatrixView<const float> input,

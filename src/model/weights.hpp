@@ -3,9 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "src/base/aligned_buffer.hpp"
+#include "src/base/parallel.hpp"
 #include "src/kernels/weight_matrix.hpp"
 #include "src/model/config.hpp"
 #include "src/relation/relation_effect.hpp"
@@ -91,6 +93,7 @@ std::uint64_t weight_bytes(const Weights& weights);
 struct Model {
   Config config;
   Weights weights;
+  std::unique_ptr<Parallel> parallel;  // the threads that work for it, or null
 };
 
 }  // namespace relata

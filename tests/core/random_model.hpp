@@ -14,8 +14,11 @@ namespace relata::test {
 class RandomModel {
  public:
   /// A T5 with RMS norms, two-sided and one-sided buckets. spread: of the embedding's values, which
-  /// are those of the output, too.
-  static std::unique_ptr<const Model> make(Config config, std::uint32_t seed, float spread) {
+  /// are those of the output, too. The same seed gives the same weights, before they are rounded to
+  /// `type`.
+  static std::unique_ptr<const Model> make(Config config, std::uint32_t seed, float spread,
+                                           kernels::WeightType type = kernels::WeightType::f32,
+                                           int num_threads = 1) {
     config.norm = NormKind::rms_norm;
     config.norm_epsilon = 1e-6F;
     config.attention_bias = config.feed_forward_bias = false;
@@ -26,7 +29,7 @@ class RandomModel {
     config.encoder_relation.effect.kind = EffectKind::bias;
     config.decoder_relation = config.encoder_relation;
     config.decoder_relation.index.bidirectional = false;
-    RandomModel maker(seed);
+    RandomModel maker(seed, type);
     auto model = std::make_unique<Model>();
     const int width = config.num_heads * config.head_dim;
     model->weights.embedding = maker.weight(config.vocab_size, config.d_model, spread);
@@ -69,11 +72,12 @@ class RandomModel {
                         .value()));
     }
     model->config = std::move(config);
+    model->parallel = std::make_unique<Parallel>(num_threads);
     return model;
   }
 
  private:
-  explicit RandomModel(std::uint32_t seed) : state_(seed) {}
+  RandomModel(std::uint32_t seed, kernels::WeightType type) : state_(seed), type_(type) {}
 
   static float scale(int depth) { return 1.7F / std::sqrt(static_cast<float>(depth)); }
   static Norm ones(int count) {
@@ -92,17 +96,21 @@ class RandomModel {
     }
   }
   kernels::WeightMatrix weight(int rows, int cols, float spread) {
-    auto matrix = std::move(
-        kernels::WeightMatrix::allocate(kernels::WeightType::f32, rows, cols, "test").value());
+    auto matrix = std::move(kernels::WeightMatrix::allocate(type_, rows, cols, "test").value());
     std::vector<float> row(static_cast<std::size_t>(cols));
-    for (int i = 0; i < rows; ++i) {
-      fill(row.data(), cols, spread);
-      matrix.set_row(i, row.data());
+    const std::uint32_t start = state_;
+    for (const bool levelled : {false, true}) {
+      state_ = start;
+      for (int i = 0; i < rows; ++i) {
+        fill(row.data(), cols, spread);
+        levelled ? matrix.set_row(i, row.data()) : matrix.level(row.data());
+      }
     }
     return matrix;
   }
 
   std::uint32_t state_;
+  kernels::WeightType type_;
 };
 
 /// The sizes of a tiny model.
