@@ -97,6 +97,7 @@ function(relata_build)
     relata_module(${arg_NAME} "${rooms}" ${arg_THREADS})
     # The first library that has a function gives it.
     relata_module(${arg_NAME}-relaxed "${arg_NAME}_kernels_relaxed;${rooms}" ${arg_THREADS})
+    add_custom_target(modules DEPENDS ${arg_NAME} ${arg_NAME}-relaxed)
   endif()
 endfunction()
 

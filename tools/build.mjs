@@ -76,16 +76,21 @@ async function npmStep(title, argv) {
 
 const at = (...parts) => join(root, ...parts);
 
-/** The WebAssembly module: build/wasm/relata.js and relata.wasm. */
+/** The WebAssembly modules: build/wasm/relata.js, relata.wasm and relata-relaxed.wasm. */
 export async function buildWasm() {
-  return buildPreset("wasm", "relata");
+  const folder = await buildPreset("wasm", "modules");
+  const glue = (name) => readFileSync(join(folder, `${name}.js`), "utf8");
+  // They differ in the kernels alone, so one glue serves both.
+  if (glue("relata") !== glue("relata-relaxed").replaceAll("relata-relaxed.wasm", "relata.wasm"))
+    throw new SetupError("the glue of relata-relaxed.wasm is not that of relata.wasm");
+  return folder;
 }
 
 /** The npm package in dist/package, with the module in its folder wasm. */
 export async function buildPackage() {
   await ensurePackages();
   const wasm = await buildWasm();
-  const parts = ["relata.js", "relata.wasm"];
+  const parts = ["relata.js", "relata.wasm", "relata-relaxed.wasm"];
   const inputs = [
     at("bindings/js"),
     at("tsconfig.base.json"),
@@ -106,7 +111,8 @@ export async function buildPackage() {
         "bindings/js",
       ]);
       mkdirSync(join(folder, "wasm"), { recursive: true });
-      copyFileSync(join(wasm, "relata.wasm"), join(folder, "wasm", "relata.wasm"));
+      for (const part of parts.filter((name) => name.endsWith(".wasm")))
+        copyFileSync(join(wasm, part), join(folder, "wasm", part));
       const scripts = filesBelow(folder).filter((file) => file.endsWith(".js"));
       await npmStep("minifying the package", [
         process.execPath,

@@ -1,7 +1,7 @@
 // Sizes of what a page downloads, raw and after gzip -9, against their budgets:  node tools/size.mjs
 
 import { readFileSync } from "node:fs";
-import { extname, join, relative } from "node:path";
+import { basename, extname, join, relative } from "node:path";
 import { gzipSync } from "node:zlib";
 import { filesBelow } from "./build.mjs";
 import { isMain, main, root, SetupError } from "./process.mjs";
@@ -26,10 +26,12 @@ function measure(title, files, budget) {
 export function reportSizes() {
   const files = (folder, ...types) =>
     filesBelow(join(root, folder)).filter((file) => types.includes(extname(file)));
-  const core = files("dist/package/wasm", ".wasm", ".js");
+  const glue = files("dist/package/wasm", ".js");
+  const variants = files("dist/package/wasm", ".wasm");
   const isCore = (file) => relative(join(root, "dist/package/wasm"), file)[0] !== ".";
   const rows = [
-    measure("wasm + glue", core, kBudgets.wasm),
+    // A page loads one of them.
+    ...variants.map((file) => measure(`${basename(file)} + glue`, [file, ...glue], kBudgets.wasm)),
     measure(
       "package JavaScript",
       files("dist/package", ".js").filter((file) => !isCore(file)),

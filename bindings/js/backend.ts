@@ -9,6 +9,7 @@ import { RemoteEngine } from "./remote.js";
 import { type Folder, folderOf, invalidSource } from "./source.js";
 import { checkSignal } from "./turn.js";
 import type { LoadOptions, Progress, Source } from "./types.js";
+import { variantFor } from "./variant.js";
 import { wasmAddress } from "./wasm-bytes.js";
 
 /** What differs between browsers and Node. */
@@ -17,7 +18,7 @@ export interface Platform {
   resolve(place: string | URL): URL;
   /** The folder at an address. Error: option_invalid. */
   folderAt(address: URL): Folder;
-  /** The bytes of relata.wasm at an address. */
+  /** The bytes of the core at an address. */
   wasmBytes(address: URL): Promise<ArrayBuffer | Uint8Array>;
 }
 
@@ -29,13 +30,21 @@ export async function loadBackend(
   options: unknown,
   platform: Platform,
 ): Promise<Backend> {
-  const given = check.optionsOf(options, ["dtype", "signal", "onProgress", "worker", "wasm"]);
+  const given = check.optionsOf(options, [
+    "dtype",
+    "signal",
+    "onProgress",
+    "worker",
+    "variant",
+    "wasm",
+  ]);
   const watch = {
     signal: check.signalOf(given.signal),
     onProgress: check.functionOf<(progress: Progress) => void>(given.onProgress, "onProgress"),
   };
   const dtype = check.dtypeOf(given.dtype);
-  const wasm = wasmOf(given.wasm, platform);
+  const variant = check.variantOf(given.variant);
+  const wasm = wasmOf(given.wasm, platform) ?? wasmAddress(variantFor(variant));
   const inWorker =
     check.booleanOf(given.worker, "worker") ?? typeof globalThis.document !== "undefined";
   const hasWorker = typeof Worker !== "undefined";
@@ -58,9 +67,7 @@ export async function loadBackend(
     };
     return RemoteEngine.load(request, watch);
   }
-  const module = await compileCore(
-    wasm === null || wasm instanceof URL ? await platform.wasmBytes(wasm ?? wasmAddress()) : wasm,
-  );
+  const module = await compileCore(wasm instanceof URL ? await platform.wasmBytes(wasm) : wasm);
   checkSignal(watch.signal);
   return Engine.load(await Core.instantiate(module), folder, dtype, watch);
 }

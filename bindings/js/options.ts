@@ -2,7 +2,7 @@
 
 import { RelataError } from "./errors.js";
 import type { Labels, TraceSelection } from "./protocol.js";
-import type { AttentionKind, Dtype, EncodeOptions, ModelInfo } from "./types.js";
+import type { AttentionKind, Dtype, EncodeOptions, ModelInfo, Variant } from "./types.js";
 
 const kKinds: readonly AttentionKind[] = ["encoder_self", "decoder_self", "cross"];
 export const kMaxInt = 2 ** 31 - 1;
@@ -126,6 +126,11 @@ export function signalOf(value: unknown): AbortSignal | undefined {
 export function dtypeOf(value: unknown): Dtype {
   if (value === undefined) return "f32";
   return wordOf(value, "dtype", ["f32", "int8"]);
+}
+
+/** null where the machine decides. */
+export function variantOf(value: unknown): Variant | null {
+  return value === undefined ? null : wordOf<Variant>(value, "variant", ["baseline", "relaxed"]);
 }
 
 export function poolingOf(value: unknown): NonNullable<EncodeOptions["pooling"]> {

@@ -114,7 +114,7 @@ export type Request =
   | {
       type: "load";
       source: Source;
-      wasm: ArrayBuffer | Uint8Array | WebAssembly.Module | string | null;
+      wasm: ArrayBuffer | Uint8Array | WebAssembly.Module | string;
       dtype: Dtype;
     }
   | CallRequest

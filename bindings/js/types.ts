@@ -29,6 +29,12 @@ export interface Progress {
  */
 export type Dtype = "f32" | "int8";
 
+/**
+ * A build of the core: for every machine with WebAssembly SIMD, or with relaxed SIMD, which is faster in f32 and may round
+ * differently from machine to machine. In int8 both give the same bits.
+ */
+export type Variant = "baseline" | "relaxed";
+
 export interface LoadOptions {
   /** Default: f32. */
   dtype?: Dtype;
@@ -37,7 +43,9 @@ export interface LoadOptions {
   onProgress?: (progress: Progress) => void;
   /** Run in a worker. Default: true where `Worker` and a document exist, false elsewhere. */
   worker?: boolean;
-  /** The compiled core or where to fetch it. Default: `relata.wasm` beside this package. */
+  /** Default: relaxed where it is there and right, else baseline. Only that one is fetched. */
+  variant?: Variant;
+  /** The compiled core or where to fetch it, whatever the variant. Default: the variant's file beside this package. */
   wasm?: string | URL | ArrayBuffer | Uint8Array | WebAssembly.Module;
 }
 

@@ -1,14 +1,17 @@
-// Where relata.wasm is, and its bytes over the network. Bundlers find the file by this expression.
+// Where the builds of the core are, and their bytes over the network.
 
 import { RelataError, wordsOf } from "./errors.js";
+import type { Variant } from "./types.js";
 
-export function wasmAddress(): URL {
-  return new URL("./wasm/relata.wasm", import.meta.url);
+/** The file beside this package. Bundlers find the files by these expressions. */
+export function wasmAddress(variant: Variant): URL {
+  return variant === "relaxed"
+    ? new URL("./wasm/relata-relaxed.wasm", import.meta.url)
+    : new URL("./wasm/relata.wasm", import.meta.url);
 }
 
-/** address: null for the file beside this package. Error: wasm_unavailable. */
-export async function wasmBytes(address: string | URL | null): Promise<ArrayBuffer> {
-  const url = address ?? wasmAddress();
+/** Error: wasm_unavailable. */
+export async function wasmBytes(url: string | URL): Promise<ArrayBuffer> {
   const unavailable = (problem: string, cause?: unknown) =>
     new RelataError("wasm_unavailable", String(url), `${url} ${problem}`, cause);
   const response = await fetch(url).catch((error: unknown) => {

@@ -29,9 +29,7 @@ function postFailure(id: number, error: unknown): void {
 }
 
 async function load({ source, wasm, dtype }: Extract<Request, { type: "load" }>): Promise<void> {
-  const module = await compileCore(
-    wasm === null || typeof wasm === "string" ? await wasmBytes(wasm) : wasm,
-  );
+  const module = await compileCore(typeof wasm === "string" ? await wasmBytes(wasm) : wasm);
   const folder =
     typeof source === "string" || source instanceof URL
       ? fetchFolder(new URL(source))
