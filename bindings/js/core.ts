@@ -101,6 +101,7 @@ export interface RawModel extends Handle {
     labels: RawInts,
     trace: RawTrace,
     relation: RawAlteration,
+    decoderStartTokenId: number,
   ): RawForced | Failure;
 }
 

@@ -65,29 +65,32 @@ export class Engine implements Backend {
   }
 
   async *#force(
-    { source, target, trace, labels, alteration }: Calls["force"],
+    { source, target, startId, maxSourceTokens, trace, labels, alteration }: Calls["force"],
     signal?: AbortSignal,
   ): Steps<Forced> {
     await turn();
     const { tokenizer, model } = this.#alive(signal);
-    const { ids: sourceIds } = this.#read(source, "source", 0, labels);
+    const { ids: sourceIds } = this.#read(source, "source", maxSourceTokens, labels);
     const targetIds = typeof target === "string" ? tokenizer.encode(target) : [...target];
     // A target's text ends, whether or not its tokenizer says so.
     const [eosId] = this.#eosIds;
     const isOpen = typeof target === "string" && !this.#eosIds.includes(targetIds.at(-1) ?? -1);
     if (isOpen && eosId !== undefined) targetIds.push(eosId);
 
+    const start = startId ?? this.#startId;
     const forced = this.#core.withInts(
       [sourceIds, targetIds, labels ?? []],
       ([read, written, ids]) =>
-        this.#core.run(() => model.teacherForce(read, written, ids, rawTrace(trace), alteration)),
+        this.#core.run(() =>
+          model.teacherForce(read, written, ids, rawTrace(trace), alteration, start),
+        ),
     );
     const tokens = targetIds.map((id, i) => ({
       ...tokenizer.token(id),
       logProbability: forced.logProbabilities[i] ?? Number.NaN,
     }));
     const sourceTokens = sourceIds.map((id) => tokenizer.token(id));
-    const input = [this.#startId, ...targetIds.slice(0, -1)].map((id) => tokenizer.token(id));
+    const input = [start, ...targetIds.slice(0, -1)].map((id) => tokenizer.token(id));
     return {
       source: sourceTokens,
       input,

@@ -140,12 +140,13 @@ export class Model {
     target: Target | readonly Target[],
     options: ScoreOptions = {},
   ): Promise<ScoreResult | readonly ScoreResult[]> {
-    const given = check.optionsOf(options, ["relation", "signal"]);
+    const given = check.optionsOf(options, kForcedNames);
+    const pass = { ...check.passOf(given, this.info), trace: null };
     if (!Array.isArray(source)) {
       const args = {
         source: check.textOf(source, "source"),
         target: check.targetOf(target, "target"),
-        trace: null,
+        ...pass,
         ...relationOf(given.relation, this.info),
       };
       const { tokens, score } = await this.#force(args, given);
@@ -162,12 +163,11 @@ export class Model {
       try {
         const text = check.textOf(source[i], `source[${i}]`);
         const of = { ...relations, labels: relations.labels[i] ?? null };
-        const args = { source: text, target: one, trace: null, ...of };
+        const args = { source: text, target: one, ...pass, ...of };
         const { tokens, score } = await this.#force(args, given);
         results.push({ tokens, score, error: null });
       } catch (error) {
-        const isOwn = error instanceof RelataError && kOfOne.includes(error.code);
-        if (!isOwn) throw error;
+        if (!isOfOne(error)) throw error;
         results.push({ tokens: [], score: 0, error });
       }
     }
@@ -176,11 +176,12 @@ export class Model {
 
   /** The attentions of a pass over a given target. The source must not be empty. */
   async attend(source: string, target: Target, options: AttendOptions = {}): Promise<AttendResult> {
-    const given = check.optionsOf(options, ["trace", "relation", "signal"]);
+    const given = check.optionsOf(options, ["trace", ...kForcedNames]);
     const everything = { kinds: ["encoder_self", "decoder_self", "cross"] };
     const args = {
       source: check.textOf(source, "source"),
       target: check.targetOf(target, "target"),
+      ...check.passOf(given, this.info),
       trace: check.traceOf(given.trace ?? everything, this.info),
       ...relationOf(given.relation, this.info),
     };
@@ -192,11 +193,10 @@ export class Model {
   async encode(text: string, options: EncodeOptions = {}): Promise<EncodeResult> {
     const known = ["pooling", "maxSourceTokens", "relation", "signal"];
     const given = check.optionsOf(options, known);
-    const most = given.maxSourceTokens;
     const args = {
       text: check.textOf(text, "text"),
       pooling: check.poolingOf(given.pooling),
-      maxSourceTokens: most === undefined ? 0 : check.integer(most, "maxSourceTokens", 1),
+      maxSourceTokens: check.maxSourceTokensOf(given.maxSourceTokens),
       ...relationOf(given.relation, this.info),
     };
     const signal = check.signalOf(given.signal);
@@ -230,10 +230,16 @@ export class Model {
   }
 }
 
-/** The errors that one of many texts may have by itself. */
-const kOfOne: readonly string[] = [
-  ...["input_invalid", "option_invalid", "tokenizer_invalid", "out_of_memory"],
-];
+/** The options of a pass over a given target. */
+const kForcedNames = ["decoderStartTokenId", "maxSourceTokens", "relation", "signal"];
+
+/** Whether one of many texts may have an error by itself. */
+function isOfOne(error: unknown): error is RelataError {
+  if (!(error instanceof RelataError)) return false;
+  const ofTexts = ["input_invalid", "tokenizer_invalid", "out_of_memory"];
+  // Labels are a text's own, other options all texts'.
+  return ofTexts.includes(error.code) || error.where.startsWith("relation.labels");
+}
 
 /** Asks a caller's function about each hypothesis, and checks what it says. */
 function askOf(allowedTokens: SearchOptions["allowedTokens"]): Ask | undefined {

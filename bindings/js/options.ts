@@ -202,3 +202,19 @@ export function checkLabels(labels: Labels, sourceLength: number): void {
   const expected = `${sourceLength} x ${sourceLength} for the ${sourceLength} tokens of this source`;
   throw invalid("relation.labels", `expected ${expected}, got ${labels.length} labels`);
 }
+
+/** 0, all, where it is not given. */
+export function maxSourceTokensOf(value: unknown): number {
+  return value === undefined ? 0 : integer(value, "maxSourceTokens", 1);
+}
+
+/** What a pass over a given target may start and end with. */
+export function passOf(
+  { decoderStartTokenId: start, maxSourceTokens }: Readonly<Record<string, unknown>>,
+  { vocabSize }: ModelInfo,
+) {
+  return {
+    startId: start === undefined ? null : integer(start, "decoderStartTokenId", 0, vocabSize - 1),
+    maxSourceTokens: maxSourceTokensOf(maxSourceTokens),
+  };
+}

@@ -42,6 +42,9 @@ export interface Calls {
   force: {
     source: string;
     target: Target;
+    /** Null: the model's own. */
+    startId: number | null;
+    maxSourceTokens: number;
     trace: TraceSelection | null;
     labels: Labels;
     alteration: RawAlteration;

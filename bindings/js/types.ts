@@ -86,11 +86,17 @@ export interface RunOptions extends SearchOptions {
 export interface AttendOptions {
   /** Default: every kind, layer and head. */
   trace?: TraceRequest;
+  /** As in a search. */
+  decoderStartTokenId?: number;
+  maxSourceTokens?: number;
   relation?: RelationInput;
   signal?: AbortSignal;
 }
 
 export interface ScoreOptions {
+  /** As in a search. */
+  decoderStartTokenId?: number;
+  maxSourceTokens?: number;
   relation?: RelationInput;
   signal?: AbortSignal;
 }

@@ -157,9 +157,9 @@ EMSCRIPTEN_BINDINGS(generate) {
       .function("encode", +[](const Model& model, const Ints& source, const Ints& labels, const val& relation) {
         return altered(model, relation, [&](const AlteredRelations& all) {
           return checked(encode(model, ids(source), matrix(labels, source), nullptr, &all), hidden); }); })
-      .function("teacherForce", +[](const Model& model, const Ints& source, const Ints& target, const Ints& labels, const val& trace, const val& relation) {
+      .function("teacherForce", +[](const Model& model, const Ints& source, const Ints& target, const Ints& labels, const val& trace, const val& relation, int start) {
         return altered(model, relation, [&](const AlteredRelations& all) {
-          return checked(teacher_force(model, ids(source), ids(target), matrix(labels, source), request(trace), -1, &all), forced); }); });
+          return checked(teacher_force(model, ids(source), ids(target), matrix(labels, source), request(trace), start, &all), forced); }); });
   class_<Session>("Session")
       .class_function("start", +[](const Model& model, const val& inputs, const val& given, const val& trace) {
         return handle(start(model, inputs, given, trace)); })

@@ -82,9 +82,8 @@ test("thirty rounds in one heap: it does not grow after the second", async () =>
     await halfway.next();
     await halfway.return();
     await engine.call("generate", args).next();
-    await engine
-      .call("force", { source: text, target: "dog", trace, labels: null, alteration: off })
-      .next();
+    const pass = { startId: null, maxSourceTokens: 0, trace, labels: null, alteration: off };
+    await engine.call("force", { source: text, target: "dog", ...pass }).next();
     engine.dispose();
     // A block as large as the weights fits where the model was.
     const blocks = [core.bytes(1 << 20), core.bytes(1 << 20)];

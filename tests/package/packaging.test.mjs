@@ -123,7 +123,7 @@ test("types: an example passes the strictest check, and wrong calls do not", () 
   rmSync(here, { recursive: true, force: true });
   mkdirSync(here);
   const example = `
-import { Model, RelataError, type AttentionTrace, type RunResult, type Step } from "relata";
+import { Model, perplexity, RelataError, type AttentionTrace, type RunResult, type Step } from "relata";
 const model: Model = await Model.load("models/x", { onProgress: ({ loaded, total }) => void (loaded / total) });
 for await (const step of model.generate("a", { maxNewTokens: 3 })) { const text: string = step.text; void text; }
 const steps: AsyncGenerator<Step, RunResult, undefined> = model.generate("a");
@@ -132,10 +132,20 @@ const { trace } = await model.run("a", { trace: { kinds: ["cross"], heads: [0] }
 const head: AttentionTrace | undefined = trace[0];
 const weights: Float32Array | undefined = head?.weights;
 void weights;
+const many: readonly RunResult[] = await model.run(["a", "b"], { numBeams: 2, earlyStopping: "never" });
+const scores: number[] = many.flatMap(({ sequences, error }) => (error === null ? sequences.map(({ score }) => score) : []));
+void scores;
+for await (const { item } of model.generate(["a"], { allowedTokens: async (ids, i) => [...ids, i] })) { const which: number = item; void which; }
+const stream: ReadableStream<string> = model.stream("a", { targetPrefix: [3] });
+void stream;
+const measure: number = perplexity(await model.score(["a"], [[3, 4]]));
+void measure;
 try { await model.attend("a", "b"); } catch (error) { if (error instanceof RelataError && error.code === "disposed") throw error; }
 { using other = await Model.load({ "config.json": new Uint8Array() }); void other.info; }
 // @ts-expect-error an unknown option
 model.run("a", { maxTokens: 3 });
+// @ts-expect-error a number
+model.run("a", { numBeams: "4" });
 // @ts-expect-error an unknown kind
 model.run("a", { trace: { kinds: ["encoder"] } });
 // @ts-expect-error models are loaded, not made

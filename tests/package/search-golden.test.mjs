@@ -145,7 +145,9 @@ test("the trace of every search is the attention of a pass over its best sequenc
   const compareTraces = async (model, source, options) => {
     const made = await model.run(source, { ...options, trace });
     const ids = made.tokens.map(({ id }) => id);
-    const forced = await model.attend(source, ids);
+    const { decoderStartTokenId, maxSourceTokens } = options;
+    const pass = decoderStartTokenId ? { decoderStartTokenId, maxSourceTokens } : {};
+    const forced = await model.attend(source, ids, pass);
     assert.equal(made.trace.length, forced.trace.length);
     for (const [i, head] of made.trace.entries()) {
       const other = forced.trace[i];
@@ -169,11 +171,18 @@ test("the trace of every search is the attention of a pass over its best sequenc
     const decoder = made.trace.find(({ kind }) => kind === "cross");
     assert.deepEqual(
       decoder.queryTokens.map(({ id }) => id),
-      [0, ...ids.slice(0, -1)],
+      [decoderStartTokenId ?? 0, ...ids.slice(0, -1)],
     );
+    const scored = await model.score(source, ids, pass);
+    scored.tokens.forEach(({ logProbability }, i) => {
+      assert.ok(Math.abs(logProbability - made.tokens[i].logProbability) < 1e-5);
+    });
   };
   for (const one of [...beams, ...greedy])
     await compareTraces(models[one.folder], lettersOf(one.sources[0]), optionsOf(one));
+  await compareTraces(models["t5-gated-untied"], lettersOf([5, 9, 20, 7, 8, 30, 11, 6, 33]), {
+    ...{ numBeams: 3, decoderStartTokenId: 11, maxSourceTokens: 7, maxNewTokens: 6 },
+  });
   await compareTraces(models["t5-gated-untied"], lettersOf([5, 9, 20, 7, 8, 30, 11]), {
     ...{ doSample: true, seed: 3, numReturnSequences: 3, maxNewTokens: 5 },
   });

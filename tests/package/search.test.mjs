@@ -406,6 +406,19 @@ test("encode: the encoder's last hidden states, their mean and their first", asy
     const first = await model.encode(text, { pooling: "first" });
     assert.ok(largestDifference(first.values, data.slice(0, width)) < 1e-4);
   }
+  // An encoder alone can do this, and nothing else.
+  const encoder = await Model.load({
+    ...filesOf("t5-encoder"),
+    "tokenizer.json": letterTokenizer(),
+  });
+  const whole = readTensors(join(golden("t5-relu-tied"), "expected.safetensors"));
+  for (const { name: label, source_ids } of goldenJson("t5-relu-tied").cases) {
+    const { values } = await encoder.encode(lettersOf(source_ids));
+    assert.ok(largestDifference(values, whole[`${label}.encoder`].data) < 1e-4);
+  }
+  for (const call of [() => encoder.run(source), () => encoder.score(source, source)])
+    assert.equal((await errorOf(call)).code, "unsupported");
+  encoder.dispose();
   const wrong = await errorOf(() => model.encode(source, { pooling: "max" }));
   assert.deepEqual([wrong.code, wrong.where], ["option_invalid", "pooling"]);
   assert.equal((await errorOf(() => model.encode(" "))).code, "input_invalid");
@@ -422,4 +435,8 @@ test("scores of many pairs: a bad one fails alone; their perplexity", async () =
   assert.throws(() => perplexity(scored), { code: "input_invalid" });
   assert.throws(() => perplexity([]), RangeError);
   assert.equal((await errorOf(() => model.score([source], ["a", "b"]))).code, "input_invalid");
+  for (const options of [{ decoderStartTokenId: 40 }, { maxSourceTokens: 0 }]) {
+    const error = await errorOf(() => model.score([source], ["a"], options));
+    assert.deepEqual([error.code, error.where], ["option_invalid", Object.keys(options)[0]]);
+  }
 });
