@@ -215,6 +215,7 @@ test("what is not understood: status 2", async () => {
         /no column text in its first line: source, target/,
       ],
       [["--perplexity", "--num-beams", "2"], /--num-beams is not for --perplexity/],
+      [["--perplexity", "--workers", "2"], /--workers is not for --perplexity/],
     ];
     for (const [argv, expected] of cases) {
       const { status, stdout, stderr } = relata([...run, ...argv], "dog\n");

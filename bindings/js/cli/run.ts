@@ -27,7 +27,10 @@ const kOptions: OptionTable = {
   ...kSearchFlags,
 };
 /** Options that are for many texts only. */
-const kOfMany = ["input", "field", "column", "output", "resume", "workers", "perplexity"];
+const kOfMany = [
+  ...["input", "field", "column", "target-field", "target-column"],
+  ...["output", "resume", "workers", "perplexity"],
+];
 const kMostWorkers = 64;
 
 /** Opens a file and returns what writes it. */
@@ -120,7 +123,8 @@ async function runMany(
     throw new UsageError("there is no TEXT, and nothing on standard input");
   const workers = workersIn(given);
   const json = values.json === true;
-  const other = Object.keys(kSearchFlags).find((name) => values[name] !== undefined);
+  const ofLines = [...Object.keys(kSearchFlags), "output", "resume", "workers"];
+  const other = ofLines.find((name) => values[name] !== undefined);
   if (values.perplexity && other !== undefined)
     throw new UsageError(`--${other} is not for --perplexity`);
   const records = await Records.open(input, layout);
