@@ -2,8 +2,12 @@
 // changes, and its callbacks are part of that.
 
 import type { AttentionKind } from "relata";
+import type { ModelSource } from "./catalogue";
 import type { PageEvent } from "./events";
+import type { Figures, Format } from "./export/saver";
 import type { MapView } from "./map-view";
+import { forgetModels } from "./model-files";
+import type { Method, SearchField } from "./search";
 import { rememberLanguage } from "./settings";
 import type { Figure, HeadOrder, Picture, Point, Quantity } from "./state";
 import type { Translator } from "./translator";
@@ -14,11 +18,35 @@ export type Actions = ReturnType<typeof createActions>;
 export function createActions(
   dispatch: (event: PageEvent) => void,
   translator: Translator,
-  load: (modelName: string) => void,
+  page: {
+    load(source: ModelSource): void;
+    retry(): void;
+    translate(text: string): void;
+    save(format: Format, figure: Figures): Promise<void>;
+  },
 ) {
   return {
-    onPick: load,
-    onSubmit: (text: string) => void translator.translate(text),
+    onPick: (name: string) => page.load({ kind: "catalogue", name }),
+    onRetry: () => page.retry(),
+    onCancel: () => translator.cancel(),
+    onBring: () => dispatch({ type: "bringingToggled" }),
+    onFiles: (files: readonly File[]) => page.load({ kind: "files", files }),
+    onAddress: (address: string) => page.load({ kind: "address", address }),
+    onForget: () => void forgetModels(),
+    onMethod: (method: Method) => dispatch({ type: "methodChosen", method }),
+    onSearch: (name: SearchField, value: number | null) =>
+      dispatch({ type: "searchChanged", name, value }),
+    onGuide: () => dispatch({ type: "guideToggled" }),
+    onGuideToken: (token: number) => dispatch({ type: "guideTokenChosen", token }),
+    onSave: (format: Format, figure: Figures) => void page.save(format, figure),
+    onCopy: () => {
+      void navigator.clipboard
+        .writeText(location.href)
+        .then(() => dispatch({ type: "linkCopied" }))
+        // A browser that refuses still has the link beside the button.
+        .catch(() => {});
+    },
+    onSubmit: (text: string) => page.translate(text),
     onStop: () => translator.stop(),
     onKind: (kind: AttentionKind) => dispatch({ type: "kindChosen", kind }),
     onOrder: (order: HeadOrder) => dispatch({ type: "orderChosen", order }),

@@ -1,10 +1,22 @@
 // What can happen to the page: by the visitor, by the model, by the window.
 
-import type { AttentionKind, AttentionTrace, ModelInfo, Progress, RunResult, Step } from "relata";
+import type { AttentionKind, AttentionTrace, ModelInfo, RunResult, Step } from "relata";
+import type { ModelSource } from "./catalogue";
 import type { HeadSummary } from "./distance";
+import type { FirstLayer } from "./guide/first-layer";
 import type { MapView } from "./map-view";
 import type { Scheme } from "./palette";
-import type { Failure, Figure, HeadOrder, Picture, Point, Quantity } from "./state";
+import type { Method, SearchField } from "./search";
+import type {
+  Bytes,
+  Failure,
+  Figure,
+  HeadOrder,
+  LoadPhase,
+  Picture,
+  Point,
+  Quantity,
+} from "./state";
 import type { Language } from "./words";
 
 /** Summaries of heads, by head. */
@@ -13,8 +25,10 @@ export type Summaries = ReadonlyMap<AttentionTrace, HeadSummary>;
 export type PageEvent =
   | { readonly type: "schemeChanged"; readonly scheme: Scheme }
   | { readonly type: "resized"; readonly width: number }
-  | { readonly type: "loadStarted"; readonly modelName: string }
-  | { readonly type: "loadProgressed"; readonly progress: Progress }
+  | { readonly type: "loadStarted"; readonly source: ModelSource }
+  | { readonly type: "loadStopped" }
+  | { readonly type: "bringingToggled" }
+  | { readonly type: "loadProgressed"; readonly phase: LoadPhase; readonly progress: Bytes }
   | { readonly type: "loadFinished"; readonly info: ModelInfo }
   | { readonly type: "loadFailed"; readonly failure: Failure }
   | { readonly type: "textChosen"; readonly text: string }
@@ -23,6 +37,12 @@ export type PageEvent =
   | { readonly type: "translationFinished"; readonly result: RunResult }
   | { readonly type: "translationStopped" }
   | { readonly type: "translationFailed"; readonly failure: Failure }
+  | { readonly type: "methodChosen"; readonly method: Method }
+  | { readonly type: "searchChanged"; readonly name: SearchField; readonly value: number | null }
+  | { readonly type: "linkCopied" }
+  | { readonly type: "guideToggled" }
+  | { readonly type: "guideTokenChosen"; readonly token: number }
+  | { readonly type: "guideArrived"; readonly layer: FirstLayer | null }
   | { readonly type: "kindChosen"; readonly kind: AttentionKind }
   | { readonly type: "layerChosen"; readonly layer: number }
   | { readonly type: "headChosen"; readonly head: number }

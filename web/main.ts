@@ -7,11 +7,19 @@ import "./styles/figures.css";
 import "./styles/pictures.css";
 import "./styles/arcs.css";
 import "./styles/controls.css";
+import "./styles/drawers.css";
+import "./styles/guide.css";
 import { createActions } from "./actions";
+import { addressOf, atAddress } from "./address";
+import type { ModelSource } from "./catalogue";
+import { acceptDrops } from "./dropped-files";
 import type { PageEvent } from "./events";
+import { layerOf } from "./guide/controller";
+import type { FirstLayer } from "./guide/first-layer";
 import { createRenderer } from "./render";
+import { searchOptions } from "./search";
 import { rememberedLanguage } from "./settings";
-import { initialState } from "./state";
+import { initialState, type State } from "./state";
 import { createSummariser } from "./summariser";
 import { createTranslator } from "./translator";
 import { update } from "./update";
@@ -19,37 +27,71 @@ import { update } from "./update";
 const measure = document.getElementById("measure") as HTMLElement;
 const prefersDark = matchMedia("(prefers-color-scheme: dark)");
 
-let state = initialState(
-  prefersDark.matches ? "dark" : "light",
-  measure.clientWidth,
-  rememberedLanguage(),
+const scheme = prefersDark.matches ? "dark" : "light";
+let state = atAddress(
+  initialState(scheme, measure.clientWidth, rememberedLanguage()),
+  location.hash,
+  document.baseURI,
 );
 let isDue = false;
+let isWorkingOut = false;
 
 /** Draws at most once a frame, however many events arrive. */
 function dispatch(event: PageEvent): void {
   state = update(state, event);
   if (event.type === "translationFinished") summarise(state.traces);
+  if (state.guide.layer === "pending" && !isWorkingOut) void workOutLayer();
   if (isDue) return;
   isDue = true;
   requestAnimationFrame(() => {
     isDue = false;
-    render(state);
+    draw();
   });
 }
 
-async function load(modelName: string): Promise<void> {
-  if (await translator.load(modelName)) await translator.translate(state.text);
+/** The page and, beside it, the address that restores it. */
+function draw(): void {
+  render(state);
+  const address = addressOf(state);
+  if (address !== location.hash) history.replaceState(null, "", address);
+}
+
+/** Until the layer fits the sentence on show: another may have come meanwhile. */
+async function workOutLayer(): Promise<void> {
+  isWorkingOut = true;
+  let traces: State["traces"];
+  let layer: FirstLayer | null;
+  do {
+    traces = state.traces;
+    layer = await layerOf(state, translator.files());
+  } while (traces !== state.traces);
+  isWorkingOut = false;
+  dispatch({ type: "guideArrived", layer });
+}
+
+async function load(source: ModelSource): Promise<void> {
+  if (await translator.load(source)) translate(state.text);
+}
+
+function translate(text: string): void {
+  void translator.translate(text, searchOptions(state.search));
 }
 
 const summarise = createSummariser((summaries) =>
   dispatch({ type: "summariesArrived", summaries }),
 );
 const translator = createTranslator(document.baseURI, dispatch);
-const render = createRenderer(
-  document,
-  createActions(dispatch, translator, (name) => void load(name)),
-);
+const actions = createActions(dispatch, translator, {
+  load: (source) => void load(source),
+  retry: () => void load(state.source),
+  translate,
+  // Seldom wanted: loaded when it is.
+  save: async (format, figure) => {
+    const { save } = await import("./export/saver");
+    await save(document, state, format, figure);
+  },
+});
+const render = createRenderer(document, actions);
 
 prefersDark.addEventListener("change", ({ matches }) => {
   dispatch({ type: "schemeChanged", scheme: matches ? "dark" : "light" });
@@ -62,5 +104,10 @@ document.addEventListener("keydown", (event) => {
   if (state.translation.status === "running") translator.stop();
   else dispatch({ type: "pointed", point: null });
 });
-render(state);
-void load(state.modelName);
+// Another view's link, opened here.
+addEventListener("hashchange", () => {
+  if (location.hash !== addressOf(state)) location.reload();
+});
+draw();
+acceptDrops(document, actions.onFiles);
+void load(state.source);

@@ -2,15 +2,19 @@
 
 import type { AttentionTrace, ModelInfo } from "relata";
 import type { Actions } from "./actions";
-import { catalogue, catalogueEntry } from "./catalogue";
+import { addressOf } from "./address";
+import { type CatalogueEntry, catalogue, entryOf, type ModelSource } from "./catalogue";
+import { guide } from "./guide/guide";
 import { currentTrace, numLayers, type State } from "./state";
 import { showWords } from "./static-words";
 import { attentionArcs } from "./views/attention-arcs";
 import { headChooser, kindChooser } from "./views/attention-chooser";
 import { attentionMap } from "./views/attention-map";
+import { bringForm } from "./views/bring-form";
 import { distanceMarks } from "./views/distance-marks";
 import { distancePicture } from "./views/distance-picture";
 import {
+  guideButton,
   headline,
   line,
   nothing,
@@ -26,8 +30,11 @@ import { modelPicker } from "./views/model-picker";
 import { overview } from "./views/overview";
 import { prompt } from "./views/prompt";
 import { distanceReadout, mapReadout } from "./views/readouts";
+import { searchDrawer } from "./views/search-drawer";
+import { sequenceList } from "./views/sequences";
 import { createSlots } from "./views/slots";
 import { distanceTable, mapTable } from "./views/tables";
+import { savePicture, takeAway } from "./views/take-away";
 import { runControl, translationText } from "./views/translation";
 import { wordsOf } from "./words";
 
@@ -35,23 +42,61 @@ export function createRenderer(root: Document, on: Actions): (state: State) => v
   const mount = createSlots(root);
   const figures = root.getElementById("figures") as HTMLElement;
 
+  // One entry per source, so that a view with the same entry is not drawn again.
+  const entries = new WeakMap<ModelSource, CatalogueEntry>();
+  function entryFor(source: ModelSource): CatalogueEntry {
+    const entry = entries.get(source) ?? entryOf(source);
+    entries.set(source, entry);
+    return entry;
+  }
+
   function render(now: State): void {
-    const { language, modelName, load, text, translation } = now;
+    const { language, source, load, text, translation, isBringing, search, sequences } = now;
     const words = wordsOf(language);
-    const { onPick, onSubmit, onStop, onLanguage } = on;
-    const entry = catalogueEntry(modelName);
+    const { onSubmit, onStop, onLanguage, onMethod, onSearch } = on;
+    const entry = entryFor(source);
     showWords(root, language, words);
     mount("language-slot", languageSwitch, { language, words, onLanguage });
-    mount("model-slot", modelPicker, { models: catalogue, modelName, load, words, onPick });
+    mount("model-slot", modelPicker, {
+      ...{ models: catalogue, entry, load, isBringing, words, onPick: on.onPick },
+      ...{ onRetry: on.onRetry, onCancel: on.onCancel, onBring: on.onBring },
+    });
+    const { onFiles, onAddress, onForget } = on;
+    if (isBringing) mount("bring-slot", bringForm, { words, onFiles, onAddress, onForget });
+    else mount("bring-slot", nothing, {});
     mount("prompt-slot", prompt, { entry, text, words, onSubmit });
     mount("output-slot", translationText, { entry, text, translation, words });
     mount("run-slot", runControl, { ready: load.status === "ready", translation, words, onStop });
+    mount("sequences-slot", sequenceList, { sequences, targetTag: entry.targetTag, words });
+    mount("search-slot", searchDrawer, { search, words, onMethod, onSearch });
     const trace = currentTrace(now);
     figures.hidden = trace === null;
     if (!trace || load.status !== "ready") return;
     renderOverview(now, load.info);
     renderPairs(now, trace, load.info);
     renderProfile(now, trace, load.info);
+    const { onSave, onCopy } = on;
+    for (const figure of ["overview", "map", "profile"] as const)
+      mount(`${figure}-save-slot`, savePicture, { figure, words, onSave });
+    const link = addressOf(now);
+    mount("take-away-slot", takeAway, { link, isCopied: now.isCopied, words, onSave, onCopy });
+    renderGuide(now, load.info);
+  }
+
+  function renderGuide(now: State, info: ModelInfo): void {
+    const { guide: chosen, traces, sequences, head, scheme } = now;
+    const words = wordsOf(now.language);
+    mount("guide-button-slot", guideButton, { isOpen: chosen.isOpen, words, onGuide: on.onGuide });
+    const { layer, token } = chosen;
+    const trace = traces.find(({ kind }) => kind === "encoder_self");
+    if (!chosen.isOpen || layer === "pending" || !trace) mount("guide-slot", nothing, {});
+    else if (layer === null) mount("guide-slot", line, { text: words.guide.absent });
+    else {
+      const written = sequences[0]?.tokens ?? [];
+      mount("guide-slot", guide, {
+        ...{ layer, info, trace, written, head, token, scheme, words, onToken: on.onGuideToken },
+      });
+    }
   }
 
   function renderOverview(now: State, { numHeads }: ModelInfo): void {

@@ -6,12 +6,14 @@ import type {
   ErrorCode,
   FinishReason,
   ModelInfo,
-  Progress,
+  Sequence,
 } from "relata";
-import { catalogue } from "./catalogue";
+import { catalogue, type ModelSource } from "./catalogue";
 import type { Summaries } from "./events";
+import type { FirstLayer } from "./guide/first-layer";
 import { type MapView, wholeMap } from "./map-view";
 import type { Scheme } from "./palette";
+import { defaultSearch, type SearchChoice } from "./search";
 import type { Language } from "./words";
 
 /** What a failure says: a code of the package, or "unknown" for anything else, and the place. */
@@ -20,9 +22,18 @@ export interface Failure {
   readonly where: string;
 }
 
+/** Where the bytes of a load come from: the network, this browser's cache, or files in hand. */
+export type LoadPhase = "download" | "cache" | "read";
+
+export interface Bytes {
+  readonly loaded: number;
+  readonly total: number;
+}
+
 export type Load =
-  | { readonly status: "loading"; readonly progress: Progress | null }
+  | { readonly status: "loading"; readonly phase: LoadPhase; readonly progress: Bytes | null }
   | { readonly status: "ready"; readonly info: ModelInfo }
+  | { readonly status: "stopped" }
   | { readonly status: "failed"; readonly failure: Failure };
 
 export type Translation = {
@@ -45,6 +56,13 @@ export type Point =
 
 export type Figure = "map" | "profile";
 
+/** The five steps: open or not, the token they follow, and their tensors; null where those are not worked out. */
+export interface Guide {
+  readonly isOpen: boolean;
+  readonly token: number;
+  readonly layer: FirstLayer | "pending" | null;
+}
+
 /** How one head's pairs are drawn. */
 export type Picture = "map" | "arcs";
 
@@ -56,10 +74,18 @@ export interface State {
   readonly scheme: Scheme;
   /** Width of one figure in CSS pixels. */
   readonly width: number;
-  readonly modelName: string;
+  readonly source: ModelSource;
   readonly load: Load;
+  /** Whether the form for a model of one's own is open. */
+  readonly isBringing: boolean;
   readonly text: string;
+  readonly search: SearchChoice;
   readonly translation: Translation;
+  /** All the last search found, best first; empty before the first. */
+  readonly sequences: readonly Sequence[];
+  readonly guide: Guide;
+  /** Whether the link to the view on show has been copied. */
+  readonly isCopied: boolean;
   /** Every attention of the last finished translation. */
   readonly traces: readonly AttentionTrace[];
   /** Of the traces, as far as they are summed up. */
@@ -77,6 +103,8 @@ export interface State {
   readonly tables: Readonly<Record<Figure, boolean>>;
 }
 
+export const startedLoad: Load = { status: "loading", phase: "download", progress: null };
+
 export const noTranslation: Translation = { status: "none", text: "", tokens: 0, ms: 0 };
 
 export function initialState(scheme: Scheme, width: number, language: Language = "en"): State {
@@ -85,10 +113,15 @@ export function initialState(scheme: Scheme, width: number, language: Language =
     language,
     scheme,
     width,
-    modelName: entry.name,
-    load: { status: "loading", progress: null },
+    source: { kind: "catalogue", name: entry.name },
+    load: startedLoad,
+    isBringing: false,
     text: entry.examples[0] ?? "",
+    search: defaultSearch,
     translation: noTranslation,
+    sequences: [],
+    guide: { isOpen: false, token: 0, layer: null },
+    isCopied: false,
     traces: [],
     summaries: new Map(),
     order: "layers",
@@ -119,7 +152,10 @@ export function litDistance(point: Point | null): number | null {
 }
 
 export function numLayers(state: State, kind: AttentionKind): number {
-  if (state.load.status !== "ready") return 1;
-  const { numEncoderLayers, numDecoderLayers } = state.load.info;
+  return state.load.status === "ready" ? layersOf(state.load.info, kind) : 1;
+}
+
+export function layersOf(info: ModelInfo, kind: AttentionKind): number {
+  const { numEncoderLayers, numDecoderLayers } = info;
   return kind === "encoder_self" ? numEncoderLayers : numDecoderLayers;
 }

@@ -1,18 +1,23 @@
 // What the page asks of the package: load a model, translate a text, look into it. Everything that
 // comes back is an event; the state decides what it means.
 
-import { type AttentionKind, Model } from "relata";
-import { catalogueEntry } from "./catalogue";
+import { type AttentionKind, Model, type RunOptions } from "relata";
+import { type ModelSource, modelAddress } from "./catalogue";
 import type { PageEvent } from "./events";
-import type { Failure } from "./state";
+import { fetchModel } from "./model-files";
+import type { Failure, LoadPhase } from "./state";
 
 export interface Translator {
-  /** Loads a model of the catalogue, in place of the one before. Resolves to whether it is there. */
-  load(modelName: string): Promise<boolean>;
+  /** Loads a model in place of the one before. Resolves to whether it is there. */
+  load(source: ModelSource): Promise<boolean>;
+  /** Gives a load under way up. */
+  cancel(): void;
   /** Translates, recording every attention; a translation under way is given up for this one. */
-  translate(text: string): Promise<void>;
+  translate(text: string, options: RunOptions): Promise<void>;
   /** Stops a translation under way. */
   stop(): void;
+  /** The files of the model, where the page has them in hand. */
+  files(): readonly File[];
 }
 
 const everyKind: readonly AttentionKind[] = ["encoder_self", "decoder_self", "cross"];
@@ -22,39 +27,51 @@ export function createTranslator(
   dispatch: (event: PageEvent) => void,
 ): Translator {
   let model: Model | null = null;
+  let files: readonly File[] = [];
   let loading = new AbortController();
   let running = new AbortController();
 
-  async function load(modelName: string): Promise<boolean> {
+  async function load(source: ModelSource): Promise<boolean> {
     loading.abort();
     running.abort();
-    loading = new AbortController();
-    const { signal } = loading;
+    const mine = new AbortController();
+    loading = mine;
+    const { signal } = mine;
     model?.dispose();
     model = null;
-    dispatch({ type: "loadStarted", modelName });
+    files = [];
+    dispatch({ type: "loadStarted", source });
+    const watch = (phase: LoadPhase) => ({
+      signal,
+      onProgress: (progress: { loaded: number; total: number }) => {
+        if (!signal.aborted) dispatch({ type: "loadProgressed", phase, progress });
+      },
+    });
     try {
-      const url = new URL(`models/${catalogueEntry(modelName).name}/`, baseUrl);
-      const loaded = await Model.load(url, {
-        signal,
-        onProgress: (progress) => {
-          if (!signal.aborted) dispatch({ type: "loadProgressed", progress });
-        },
-      });
+      const address = modelAddress(source, baseUrl);
+      const fetched = address && (await fetchModel(address, watch("download")));
+      const given = source.kind === "files" ? source.files : fetched?.files;
+      // Without files in hand the package fetches, and says what is missing.
+      const phase = fetched?.fromCache ? "cache" : given ? "read" : "download";
+      const loaded = await Model.load(given ?? (address as URL), watch(phase));
       if (signal.aborted) {
         loaded.dispose();
         return false;
       }
       model = loaded;
+      files = given ?? [];
       dispatch({ type: "loadFinished", info: loaded.info });
+      void fetched?.keep();
       return true;
     } catch (error) {
-      if (!signal.aborted) dispatch({ type: "loadFailed", failure: failureOf(error) });
+      if (loading !== mine) return false;
+      if (signal.aborted) dispatch({ type: "loadStopped" });
+      else dispatch({ type: "loadFailed", failure: failureOf(error) });
       return false;
     }
   }
 
-  async function translate(text: string): Promise<void> {
+  async function translate(text: string, options: RunOptions): Promise<void> {
     running.abort();
     const mine = new AbortController();
     running = mine;
@@ -67,7 +84,7 @@ export function createTranslator(
     if (text.trim() === "") return;
     try {
       const start = performance.now();
-      const steps = model.generate(text, { trace: { kinds: everyKind }, signal });
+      const steps = model.generate(text, { ...options, trace: { kinds: everyKind }, signal });
       let next = await steps.next();
       for (; !next.done; next = await steps.next()) {
         dispatch({ type: "stepArrived", step: next.value, ms: performance.now() - start });
@@ -81,7 +98,13 @@ export function createTranslator(
     }
   }
 
-  return { load, translate, stop: () => running.abort() };
+  return {
+    load,
+    translate,
+    cancel: () => loading.abort(),
+    stop: () => running.abort(),
+    files: () => files,
+  };
 }
 
 /** The code and place of the package's own errors; anything else is "unknown" with its message. */

@@ -4,20 +4,32 @@ import type { AttentionTrace } from "relata";
 import { hasCell } from "./distance";
 import type { PageEvent } from "./events";
 import { clampView, type MapView, panned, viewShowing, wholeMap, zoomed } from "./map-view";
+import { defaultSearch, searchOf, withField } from "./search";
 import {
   currentTrace,
+  layersOf,
   litDistance,
   noTranslation,
   numLayers,
   type Point,
   type State,
+  startedLoad,
   type Translation,
 } from "./state";
+
+const pending = "pending" as const;
 
 /** What a change of the pictures' tokens takes back. */
 const unpointed = { point: null, mapView: wholeMap, token: 0 } as const;
 
 export function update(state: State, event: PageEvent): State {
+  const changed = changedBy(state, event);
+  // What was copied is the link to what was on show then.
+  const isCopied = event.type === "linkCopied" || (changed.isCopied && event.type === "pointed");
+  return { ...changed, isCopied };
+}
+
+function changedBy(state: State, event: PageEvent): State {
   const { translation } = state;
   switch (event.type) {
     case "schemeChanged":
@@ -27,17 +39,36 @@ export function update(state: State, event: PageEvent): State {
     case "loadStarted":
       return {
         ...state,
-        modelName: event.modelName,
-        load: { status: "loading", progress: null },
+        source: event.source,
+        load: startedLoad,
+        isBringing: false,
+        search: event.source === state.source ? state.search : defaultSearch,
         translation: noTranslation,
+        sequences: [],
         traces: [],
         summaries: new Map(),
+        guide: { ...state.guide, token: 0, layer: null },
         ...unpointed,
       };
     case "loadProgressed":
-      return { ...state, load: { status: "loading", progress: event.progress } };
+      return {
+        ...state,
+        load: { status: "loading", phase: event.phase, progress: event.progress },
+      };
+    case "loadStopped":
+      return { ...state, load: { status: "stopped" } };
+    case "bringingToggled":
+      return { ...state, isBringing: !state.isBringing };
     case "loadFinished":
-      return { ...state, load: { status: "ready", info: event.info } };
+      return {
+        ...state,
+        load: { status: "ready", info: event.info },
+        // Another model, or a link, may name what this model has not.
+        layer: clamp(state.layer, 0, layersOf(event.info, state.kind) - 1),
+        head: clamp(state.head, 0, event.info.numHeads - 1),
+        // Options that came with the address stay.
+        search: state.search === defaultSearch ? searchOf(event.info) : state.search,
+      };
     case "loadFailed":
       return { ...state, load: { status: "failed", failure: event.failure } };
     case "textChosen":
@@ -57,12 +88,16 @@ export function update(state: State, event: PageEvent): State {
         },
       };
     case "translationFinished": {
-      const { text, finishReason, stats, trace } = event.result;
+      const { text, finishReason, stats, trace, sequences } = event.result;
       const done: Translation = {
         status: "done",
         ...{ text, finishReason, tokens: stats.newTokens, ms: stats.decodeMs },
       };
-      return { ...state, translation: done, traces: trace, summaries: new Map(), ...unpointed };
+      const guide = { ...state.guide, token: 0, layer: state.guide.isOpen ? pending : null };
+      return {
+        ...{ ...state, translation: done, sequences, traces: trace, summaries: new Map(), guide },
+        ...unpointed,
+      };
     }
     case "translationStopped":
       return { ...state, translation: { ...translation, status: "stopped" } };
@@ -71,6 +106,20 @@ export function update(state: State, event: PageEvent): State {
         ...state,
         translation: { ...translation, status: "failed", failure: event.failure },
       };
+    case "methodChosen":
+      return { ...state, search: { ...state.search, method: event.method } };
+    case "searchChanged":
+      return { ...state, search: withField(state.search, event.name, event.value) };
+    case "linkCopied":
+      return state;
+    case "guideToggled": {
+      const isOpen = !state.guide.isOpen;
+      return { ...state, guide: { ...state.guide, isOpen, layer: isOpen ? pending : null } };
+    }
+    case "guideTokenChosen":
+      return { ...state, guide: { ...state.guide, token: event.token } };
+    case "guideArrived":
+      return { ...state, guide: { ...state.guide, layer: event.layer } };
     case "kindChosen": {
       const layer = Math.min(state.layer, numLayers(state, event.kind) - 1);
       const keeps = state.quantity !== "relationScores" || event.kind !== "cross";

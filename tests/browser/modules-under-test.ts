@@ -2,8 +2,10 @@
 
 export * from "../../web/catalogue";
 export * from "../../web/distance";
+export { workOut } from "../../web/guide/first-layer";
 export * from "../../web/map-view";
 export * from "../../web/palette";
+export * from "../../web/search";
 export * from "../../web/state";
 export { createSummariser } from "../../web/summariser";
 export * from "../../web/update";

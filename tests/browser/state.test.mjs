@@ -9,7 +9,8 @@ before(async () => {
   page = await importModules();
 });
 
-const info = { numEncoderLayers: 4, numDecoderLayers: 2, numHeads: 2 };
+const search = { numBeams: 1, numReturnSequences: 1, doSample: false, maxNewTokens: 80 };
+const info = { numEncoderLayers: 4, numDecoderLayers: 2, numHeads: 2, search };
 
 const tokens = (count) => Array.from({ length: count }, (_, id) => ({ id, piece: `t${id}` }));
 
@@ -31,7 +32,7 @@ function after(...events) {
     trace("cross", 0, 2, 3),
   ];
   const stats = { newTokens: 2, decodeMs: 5 };
-  const result = { text: "ja", finishReason: "length", stats, trace: traces };
+  const result = { text: "ja", finishReason: "length", stats, trace: traces, sequences: [] };
   const all = [{ type: "loadFinished", info }, { type: "translationFinished", result }, ...events];
   return all.reduce(page.update, page.initialState("light", 400));
 }
@@ -43,12 +44,9 @@ test("steps add up to the text and its count", () => {
     { type: "stepArrived", step: { text: " Hunde" }, ms: 7 },
   );
   assert.deepEqual(state.translation, { status: "running", text: "Zwei Hunde", tokens: 2, ms: 7 });
-  assert.equal(page.wordsOf("en").stats(state.translation), "2 tokens, 3.5 ms per token");
+  assert.equal(page.wordsOf("en").stats(state.translation), "2 tokens, 286 per second");
   const stopped = page.update(state, { type: "translationStopped" });
-  assert.equal(
-    page.wordsOf("en").stats(stopped.translation),
-    "2 tokens, 3.5 ms per token, stopped",
-  );
+  assert.equal(page.wordsOf("en").stats(stopped.translation), "2 tokens, 286 per second, stopped");
   assert.equal(stopped.translation.text, "Zwei Hunde");
 });
 
@@ -56,10 +54,10 @@ test("a finished translation tells the engine's own time, and whether it was cut
   const { translation } = after();
   assert.equal(
     page.wordsOf("en").stats(translation),
-    "2 tokens, 2.5 ms per token, cut at the length limit",
+    "2 tokens, 400 per second, cut at the length limit",
   );
   const ended = { ...translation, finishReason: "eos" };
-  assert.equal(page.wordsOf("en").stats(ended), "2 tokens, 2.5 ms per token");
+  assert.equal(page.wordsOf("en").stats(ended), "2 tokens, 400 per second");
 });
 
 test("an empty text is not a running translation", () => {
@@ -71,7 +69,10 @@ test("a new translation leaves the old pictures until its own arrive", () => {
 });
 
 test("a new load leaves nothing of the old model", () => {
-  const state = after({ type: "loadStarted", modelName: "captions-en-de" });
+  const state = after({
+    type: "loadStarted",
+    source: { kind: "catalogue", name: "captions-en-de" },
+  });
   assert.equal(state.traces.length, 0);
   assert.equal(state.translation.text, "");
 });
@@ -140,4 +141,42 @@ test("every failure has words of its own place", () => {
     page.wordsOf("en").failureWords({ code: "wasm_unavailable", where: "" }),
     /WebAssembly/,
   );
+});
+
+test("options start as the model wants them, stay in their ranges, and ask only for what the method reads", () => {
+  const search = (method, ...changes) =>
+    page.searchOptions(
+      changes.reduce((choice, [name, value]) => page.withField(choice, name, value), {
+        ...after().search,
+        method,
+      }),
+    );
+  const common = { maxNewTokens: 80, repetitionPenalty: 1, noRepeatNgramSize: 0 };
+  assert.deepEqual(search("greedy"), {
+    ...common,
+    ...{ numBeams: 1, doSample: false, numReturnSequences: 1 },
+  });
+  assert.deepEqual(search("beams", ["numBeams", 3], ["numReturnSequences", 9]), {
+    ...common,
+    ...{ numBeams: 3, lengthPenalty: 1, numReturnSequences: 3, doSample: false },
+  });
+  const drawn = search("sampling", ["topP", 7], ["topK", 2.6], ["seed", 5], ["temperature", -1]);
+  assert.deepEqual(drawn, {
+    ...common,
+    ...{ temperature: 0.05, topK: 3, topP: 1, numReturnSequences: 4, seed: 5 },
+    ...{ numBeams: 1, doSample: true },
+  });
+  assert.ok(!("seed" in search("sampling", ["seed", 5], ["seed", null])));
+});
+
+test("a model that wants beams gets them; options that came with the address stay", () => {
+  const wants = { ...info, search: { ...search, numBeams: 6, numReturnSequences: 2 } };
+  const fresh = page.update(page.initialState("light", 400), { type: "loadFinished", info: wants });
+  const { method, numBeams, numReturnSequences } = fresh.search;
+  assert.deepEqual([method, numBeams, numReturnSequences], ["beams", 6, 2]);
+  const chosen = [
+    { type: "methodChosen", method: "sampling" },
+    { type: "loadFinished", info: wants },
+  ].reduce(page.update, page.initialState("light", 400));
+  assert.equal(chosen.search.method, "sampling");
 });

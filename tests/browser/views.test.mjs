@@ -295,10 +295,13 @@ test("tables and readouts hold the numbers of the trace", async () => {
 
 test("the picker tells bytes while a model loads, and a failure in words", async () => {
   const [loading, failed] = await page.evaluate(() => {
-    const data = { models: views.catalogue, modelName: "captions-en-de", words, onPick: () => {} };
+    const data = { models: views.catalogue, entry: views.catalogue[0], words, onPick: () => {} };
     const progress = { file: "model.safetensors", loaded: 2_340_000, total: 9_360_000 };
     const failure = { code: "file_damaged", where: "model.safetensors" };
-    const bar = views.modelPicker({ ...data, load: { status: "loading", progress } });
+    const bar = views.modelPicker({
+      ...data,
+      load: { status: "loading", phase: "download", progress },
+    });
     const told = views.modelPicker({ ...data, load: { status: "failed", failure } });
     return [
       [bar.textContent, bar.querySelector("progress").value],

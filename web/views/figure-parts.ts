@@ -80,6 +80,29 @@ export function tableButton({ figure, isOpen, words, onToggle }: TableButtonData
   return button;
 }
 
+export interface GuideButtonData {
+  readonly isOpen: boolean;
+  readonly words: Words;
+  readonly onGuide: () => void;
+}
+
+/** Opens and closes the five steps. */
+export function guideButton({ isOpen, words, onGuide }: GuideButtonData): Element {
+  const button = html(
+    "button",
+    {
+      type: "button",
+      id: "guide-button",
+      class: "quiet",
+      "aria-expanded": `${isOpen}`,
+      "aria-controls": "guide-slot",
+    },
+    isOpen ? words.guide.close : words.guide.open,
+  );
+  button.addEventListener("click", onGuide);
+  return button;
+}
+
 /** Stands in a slot that has nothing to show. */
 export function nothing(): Element {
   return html("span", { hidden: true });

@@ -5,58 +5,84 @@ import { html } from "./element";
 
 export interface ModelPickerData {
   readonly models: readonly CatalogueEntry[];
-  readonly modelName: string;
+  /** The model on show, of the catalogue or not. */
+  readonly entry: CatalogueEntry;
   readonly load: Load;
+  readonly isBringing: boolean;
   readonly words: Words;
   readonly onPick: (name: string) => void;
+  readonly onRetry: () => void;
+  readonly onCancel: () => void;
+  readonly onBring: () => void;
 }
 
 /** The choice of model, and under it how far its load has come. */
-export function modelPicker({ models, modelName, load, words, onPick }: ModelPickerData): Element {
+export function modelPicker(data: ModelPickerData): Element {
+  const { models, entry, isBringing, words, onPick, onBring } = data;
+  const offered = models.includes(entry) ? models : [...models, entry];
   const select = html(
     "select",
     { id: "model" },
-    ...models.map(({ name }) =>
-      html("option", { value: name, selected: name === modelName }, name),
+    ...offered.map(({ name }) =>
+      html("option", { value: name, selected: name === entry.name }, name),
     ),
   );
   select.addEventListener("change", () => onPick(select.value));
-  const label = html("label", { for: "model" }, words.model);
+  const bring = html(
+    "button",
+    { type: "button", id: "bring", class: "quiet", "aria-expanded": `${isBringing}` },
+    words.bring,
+  );
+  bring.addEventListener("click", onBring);
   return html(
     "div",
     { class: "picker" },
-    label,
+    html("label", { for: "model" }, words.model),
     select,
-    loadLine(load, words, () => onPick(modelName)),
+    loadLine(data),
+    html("p", { class: "bring" }, bring),
   );
 }
 
-function loadLine(load: Load, words: Words, onRetry: () => void): Element {
+function loadLine({ load, words, onRetry, onCancel }: ModelPickerData): Element {
+  const button = (id: string, face: string, onClick: () => void) => {
+    const made = html("button", { type: "button", id, class: "quiet" }, face);
+    made.addEventListener("click", onClick);
+    return made;
+  };
   switch (load.status) {
     case "loading": {
-      const { progress } = load;
+      const { progress, phase } = load;
       const share = progress && progress.total > 0 ? progress.loaded / progress.total : null;
-      const told = progress ? words.bytesOf(progress.loaded, progress.total) : words.starting;
+      const told = progress
+        ? words.bytesOf(progress.loaded, progress.total, phase)
+        : words.starting;
       const bar = html("progress", {
         id: "load-progress",
         max: 1,
         value: share ?? 0,
         "aria-label": words.loadProgress,
       });
-      return html("p", { class: "load" }, bar, html("span", {}, told));
+      const cancel = button("cancel-load", words.cancel, onCancel);
+      return html("p", { class: "load" }, bar, html("span", {}, told), " ", cancel);
     }
     case "ready":
       return html("p", { class: "load" }, words.modelFacts(load.info));
-    case "failed": {
-      const retry = html("button", { type: "button", id: "retry", class: "quiet" }, words.tryAgain);
-      retry.addEventListener("click", onRetry);
+    case "stopped":
+      return html(
+        "p",
+        { class: "load" },
+        words.loadStopped,
+        " ",
+        button("retry", words.tryAgain, onRetry),
+      );
+    case "failed":
       return html(
         "p",
         { class: "load failure", role: "alert" },
         words.failureWords(load.failure),
         " ",
-        retry,
+        button("retry", words.tryAgain, onRetry),
       );
-    }
   }
 }

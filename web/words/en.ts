@@ -2,8 +2,9 @@
 
 import type { AttentionKind, ModelInfo, RelationInfo } from "relata";
 import { type DistanceRow, type HeadSummary, type RelationRange, strongest } from "../distance";
-import type { Failure, Quantity, Translation } from "../state";
+import type { Failure, LoadPhase, Quantity, Translation } from "../state";
 import { distance, megabytes, number, percent, thinSpace } from "./format";
+import { guideEnglish } from "./guide-en";
 
 const kinds: Readonly<Record<AttentionKind, string>> = {
   encoder_self: "Encoder",
@@ -35,6 +36,7 @@ function count(value: number, one: string, many: string): string {
 }
 
 export const english = {
+  guide: guideEnglish,
   kinds,
   kindHints,
   quantities,
@@ -50,6 +52,13 @@ export const english = {
     everyHead: "Every head at once",
     everyHeadIntro:
       "In every layer several heads look over the sentence. Each small chart is one head: how much it looks at each distance. Pick one to see it large.",
+    guideHeading: "How it works, in five steps",
+    guideIntro:
+      "The model\u2019s first encoder layer, worked out here number by number on your sentence. Choose a token to follow.",
+    options: "Options",
+    takeAwayHeading: "Take it away",
+    takeAwayIntro:
+      "Files are made here in the browser; the link holds text, options and view and sends nothing anywhere.",
     oneHead: "One head, close up",
     mapTitle: "Which token looks at which",
     mapSubhead: "Rows look, columns are looked at",
@@ -64,8 +73,44 @@ export const english = {
   model: "Model",
   starting: "Starting\u2026",
   loadProgress: "Model load",
-  bytesOf: (loaded: number, total: number) =>
-    `${megabytes(loaded)} of ${megabytes(total)}${thinSpace}MB`,
+  bytesOf: (loaded: number, total: number, phase: LoadPhase) => {
+    const from = { download: "", cache: " from this browser\u2019s cache", read: " read" }[phase];
+    return `${megabytes(loaded)} of ${megabytes(total)}${thinSpace}MB${from}`;
+  },
+  cancel: "Cancel",
+  loadStopped: "The load was cancelled.",
+  bring: "Use a model of your own",
+  bringExplanation:
+    "Drop it anywhere on this page: a folder as Hugging Face writes it, its files, a GGUF file, or an Argos package. It stays on this machine.",
+  chooseFiles: "Choose files",
+  chooseFolder: "Choose a folder",
+  modelAddress: "Or its address",
+  load: "Load",
+  forget: "Forget the models kept in this browser",
+
+  options: "Options",
+  method: "Search",
+  methods: { greedy: "Greedy", beams: "Beams", sampling: "Sampling" },
+  methodHints: {
+    greedy: "The most probable token, each time.",
+    beams: "Several translations are kept alive side by side; the best wins.",
+    sampling: "Tokens are drawn by their probability. The same seed gives the same text.",
+  },
+  searchFields: {
+    numBeams: "Beams",
+    lengthPenalty: "Length penalty",
+    temperature: "Temperature",
+    topK: "Top k (0: all)",
+    topP: "Top p",
+    seed: "Seed",
+    numReturnSequences: "Translations shown",
+    maxNewTokens: "At most tokens",
+    repetitionPenalty: "Repetition penalty",
+    noRepeatNgramSize: "No repeated n-gram of",
+  },
+  drawn: "drawn",
+  sequences: (found: number) => `${found} translations, with their scores (log probability)`,
+  score: "Score",
   tryAgain: "Try again",
   languages: { en: "English", de: "German" } as Readonly<Record<string, string>>,
   examples: "Examples",
@@ -128,6 +173,34 @@ export const english = {
   none: "none",
   earlier: "\u2190 earlier tokens",
   later: "later tokens \u2192",
+  /** Under a picture that is taken away: what it shows, and of what. */
+  caption(
+    figure: "overview" | "map" | "profile",
+    kind: string,
+    layer: number,
+    head: number,
+    text: string,
+    translation: string,
+  ): string {
+    const what = {
+      overview: `${kind} attention of every head: mean weight by distance, one scale for all; the percentage is what distance explains.`,
+      map: `${kind} attention, layer ${layer}, head ${head}: rows look, columns are looked at.`,
+      profile: `${kind} attention by distance, layer ${layer}, head ${head}: mean weight, and what the relation adds to the score (mean and spread).`,
+    }[figure];
+    return `${what} \u201c${text.trim()}\u201d \u2192 \u201c${translation.trim()}\u201d. Made with Relata.`;
+  },
+  takeFigure: (figure: "overview" | "map" | "profile", format: string) => {
+    const name = { overview: "overview", map: "pairs", profile: "distances" }[figure];
+    return `Save the picture of the ${name} as ${format}`;
+  },
+  takeAway: {
+    csv: "Numbers of this head as CSV",
+    json: "Result and numbers as JSON",
+    html: "This view as one HTML file",
+    link: "Link to this view",
+    copy: "Copy the link",
+    copied: "Copied",
+  },
   showTable: "Show as a table",
   hideTable: "Hide the table",
   profileTable: "Attention by distance",
@@ -185,7 +258,8 @@ export const english = {
   stats(translation: Translation): string {
     const { status, tokens, ms } = translation;
     if (tokens === 0) return status === "stopped" ? "Stopped" : "";
-    const parts = [count(tokens, "token", "tokens"), `${number(ms / tokens, 1)} ms per token`];
+    const parts = [count(tokens, "token", "tokens")];
+    if (ms > 0) parts.push(`${number((1000 * tokens) / ms, 0)} per second`);
     if (status === "stopped") parts.push("stopped");
     if (status === "done" && translation.finishReason === "length")
       parts.push("cut at the length limit");

@@ -2,9 +2,10 @@
 
 import type { AttentionKind, ModelInfo, RelationInfo } from "relata";
 import { type DistanceRow, type HeadSummary, type RelationRange, strongest } from "../distance";
-import type { Failure, Quantity, Translation } from "../state";
+import type { Failure, LoadPhase, Quantity, Translation } from "../state";
 import type { Words } from ".";
 import { distance, megabytes, number, percent, thinSpace } from "./format";
+import { guideChinese } from "./guide-zh";
 
 const kinds: Readonly<Record<AttentionKind, string>> = {
   encoder_self: "编码器",
@@ -31,6 +32,7 @@ const quantityExplanations: Readonly<Record<Quantity, string>> = {
 };
 
 export const chinese: Words = {
+  guide: guideChinese,
   kinds,
   kindHints,
   quantities,
@@ -45,6 +47,11 @@ export const chinese: Words = {
     everyHead: "一眼看遍所有注意力头",
     everyHeadIntro:
       "每一层都有几个注意力头同时扫视句子。每张小图是一个头：它在各个距离上看得有多重。点选一个即可放大。",
+    guideHeading: "五步看懂原理",
+    guideIntro: "模型编码器的第一层，就用你的句子一个数一个数地算给你看。选一个词元跟着走。",
+    options: "选项",
+    takeAwayHeading: "带走",
+    takeAwayIntro: "文件就在浏览器里生成；链接里有文字、选项和视图，不会向任何地方发送。",
     oneHead: "细看一个头",
     mapTitle: "哪个词元看哪个词元",
     mapSubhead: "行在看，列被看",
@@ -59,8 +66,44 @@ export const chinese: Words = {
   model: "模型",
   starting: "正在启动\u2026",
   loadProgress: "模型载入进度",
-  bytesOf: (loaded: number, total: number) =>
-    `${megabytes(loaded)} / ${megabytes(total)}${thinSpace}MB`,
+  bytesOf: (loaded: number, total: number, phase: LoadPhase) => {
+    const from = { download: "", cache: "，来自本浏览器的缓存", read: "，读取中" }[phase];
+    return `${megabytes(loaded)} / ${megabytes(total)}${thinSpace}MB${from}`;
+  },
+  cancel: "取消",
+  loadStopped: "载入已取消。",
+  bring: "使用自己的模型",
+  bringExplanation:
+    "拖放到本页任何地方即可：Hugging Face 格式的文件夹、其中的文件、GGUF 文件或 Argos 包。它不会离开这台电脑。",
+  chooseFiles: "选择文件",
+  chooseFolder: "选择文件夹",
+  modelAddress: "或输入地址",
+  load: "载入",
+  forget: "清除本浏览器缓存的模型",
+
+  options: "选项",
+  method: "搜索",
+  methods: { greedy: "贪心", beams: "束搜索", sampling: "采样" },
+  methodHints: {
+    greedy: "每次取概率最大的词元。",
+    beams: "同时保留几个译文，最好的胜出。",
+    sampling: "按概率抽取词元。种子相同，译文就相同。",
+  },
+  searchFields: {
+    numBeams: "束宽",
+    lengthPenalty: "长度惩罚",
+    temperature: "温度",
+    topK: "前 k 个（0：全部）",
+    topP: "累计概率 p",
+    seed: "种子",
+    numReturnSequences: "显示译文数",
+    maxNewTokens: "最多词元",
+    repetitionPenalty: "重复惩罚",
+    noRepeatNgramSize: "不重复的 n 元组",
+  },
+  drawn: "随机",
+  sequences: (found: number) => `${found} 个译文及其得分（对数概率）`,
+  score: "得分",
   tryAgain: "重试",
   languages: { en: "英文", de: "德文" },
   examples: "例句",
@@ -121,6 +164,33 @@ export const chinese: Words = {
   none: "无",
   earlier: "\u2190 前面的词元",
   later: "后面的词元 \u2192",
+  caption(
+    figure: "overview" | "map" | "profile",
+    kind: string,
+    layer: number,
+    head: number,
+    text: string,
+    translation: string,
+  ): string {
+    const what = {
+      overview: `${kind}注意力的所有头：各距离的平均权重，共用一个刻度；百分数是距离能解释的部分。`,
+      map: `${kind}注意力，第 ${layer} 层，头 ${head}：行在看，列被看。`,
+      profile: `${kind}注意力按距离，第 ${layer} 层，头 ${head}：平均权重，以及关系对得分的贡献（均值与离散）。`,
+    }[figure];
+    return `${what}“${text.trim()}” \u2192 “${translation.trim()}”。由 Relata 生成。`;
+  },
+  takeFigure: (figure: "overview" | "map" | "profile", format: string) => {
+    const name = { overview: "总览", map: "词对", profile: "距离" }[figure];
+    return `把${name}图保存为 ${format}`;
+  },
+  takeAway: {
+    csv: "这个头的数字（CSV）",
+    json: "结果与数字（JSON）",
+    html: "当前视图存成一个 HTML 文件",
+    link: "当前视图的链接",
+    copy: "复制链接",
+    copied: "已复制",
+  },
   showTable: "以表格显示",
   hideTable: "收起表格",
   profileTable: "各距离上的注意力",
@@ -173,7 +243,8 @@ export const chinese: Words = {
   stats(translation: Translation): string {
     const { status, tokens, ms } = translation;
     if (tokens === 0) return status === "stopped" ? "已停止" : "";
-    const parts = [`${tokens} 个词元`, `每个 ${number(ms / tokens, 1)} 毫秒`];
+    const parts = [`${tokens} 个词元`];
+    if (ms > 0) parts.push(`每秒 ${number((1000 * tokens) / ms, 0)} 个`);
     if (status === "stopped") parts.push("已停止");
     if (status === "done" && translation.finishReason === "length") parts.push("达到长度上限");
     return parts.join("，");

@@ -1,0 +1,69 @@
+import type { Figures, Format } from "../export/saver";
+import type { Words } from "../words";
+import { html } from "./element";
+
+type OnSave = (format: Format, figure: Figures) => void;
+
+export interface SavePictureData {
+  readonly figure: Figures;
+  readonly words: Words;
+  readonly onSave: OnSave;
+}
+
+/** Saves one figure as SVG or PNG. */
+export function savePicture({ figure, words, onSave }: SavePictureData): Element {
+  const button = (format: "svg" | "png") => {
+    const face = format.toUpperCase();
+    const label = words.takeFigure(figure, face);
+    const made = html(
+      "button",
+      {
+        type: "button",
+        id: `${figure}-${format}`,
+        class: "quiet",
+        "aria-label": label,
+        title: label,
+      },
+      face,
+    );
+    made.addEventListener("click", () => onSave(format, figure));
+    return made;
+  };
+  return html("span", { class: "save" }, button("svg"), button("png"));
+}
+
+export interface TakeAwayData {
+  /** The part of the address behind #. */
+  readonly link: string;
+  readonly isCopied: boolean;
+  readonly words: Words;
+  readonly onSave: OnSave;
+  readonly onCopy: () => void;
+}
+
+/** The numbers, the whole view as one file, and a link that restores it. */
+export function takeAway({ link, isCopied, words, onSave, onCopy }: TakeAwayData): Element {
+  const formats = ["csv", "json", "html"] as const;
+  const buttons = formats.map((format) => {
+    const made = html(
+      "button",
+      { type: "button", id: `save-${format}`, class: "quiet" },
+      words.takeAway[format],
+    );
+    made.addEventListener("click", () => onSave(format, "map"));
+    return html("li", {}, made);
+  });
+  const copy = html(
+    "button",
+    { type: "button", id: "copy-link", class: "quiet" },
+    isCopied ? words.takeAway.copied : words.takeAway.copy,
+  );
+  copy.addEventListener("click", onCopy);
+  return html(
+    "ul",
+    { class: "take-away" },
+    ...buttons,
+    html("li", {}, html("a", { id: "view-link", href: link }, words.takeAway.link)),
+    html("li", { "aria-live": "polite" }, copy),
+  );
+}
