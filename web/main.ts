@@ -16,6 +16,7 @@ import { acceptDrops } from "./dropped-files";
 import type { PageEvent } from "./events";
 import { layerOf } from "./guide/controller";
 import type { FirstLayer } from "./guide/first-layer";
+import { registerServiceWorker } from "./offline";
 import { createRenderer } from "./render";
 import { searchOptions } from "./search";
 import { rememberedLanguage } from "./settings";
@@ -96,9 +97,11 @@ const render = createRenderer(document, actions);
 prefersDark.addEventListener("change", ({ matches }) => {
   dispatch({ type: "schemeChanged", scheme: matches ? "dark" : "light" });
 });
-new ResizeObserver(() => dispatch({ type: "resized", width: measure.clientWidth })).observe(
-  measure,
-);
+new ResizeObserver(() => {
+  const width = measure.clientWidth;
+  // A page that is not shown has no width, and nothing to draw for it.
+  if (width > 0) dispatch({ type: "resized", width });
+}).observe(measure);
 document.addEventListener("keydown", (event) => {
   if (event.key !== "Escape") return;
   if (state.translation.status === "running") translator.stop();
@@ -108,6 +111,7 @@ document.addEventListener("keydown", (event) => {
 addEventListener("hashchange", () => {
   if (location.hash !== addressOf(state)) location.reload();
 });
+registerServiceWorker();
 draw();
 acceptDrops(document, actions.onFiles);
 void load(state.source);

@@ -33,7 +33,7 @@ import { distanceReadout, mapReadout } from "./views/readouts";
 import { searchDrawer } from "./views/search-drawer";
 import { sequenceList } from "./views/sequences";
 import { createSlots } from "./views/slots";
-import { distanceTable, mapTable } from "./views/tables";
+import { distanceTable, mapTable, overviewTable } from "./views/tables";
 import { savePicture, takeAway } from "./views/take-away";
 import { runControl, translationText } from "./views/translation";
 import { wordsOf } from "./words";
@@ -108,6 +108,11 @@ export function createRenderer(root: Document, on: Actions): (state: State) => v
       ...{ kind, traces, summaries, layer, head, order, numHeads, scheme, words },
       onHead: onPickHead,
     });
+    const isOpen = now.tables.overview;
+    const { onToggle } = on;
+    mount("overview-button-slot", tableButton, { figure: "overview", isOpen, words, onToggle });
+    if (isOpen) mount("overview-table-slot", overviewTable, { kind, traces, summaries, words });
+    else mount("overview-table-slot", nothing, {});
     const choice = { layer, head, numLayers: numLayers(now, kind), numHeads, scheme, words };
     mount("chooser-slot", headChooser, { ...choice, onLayer, onHead });
   }

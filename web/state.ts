@@ -54,7 +54,7 @@ export type Point =
   | { readonly query: number; readonly key: number }
   | { readonly distance: number };
 
-export type Figure = "map" | "profile";
+export type Figure = "overview" | "map" | "profile";
 
 /** The five steps: open or not, the token they follow, and their tensors; null where those are not worked out. */
 export interface Guide {
@@ -133,7 +133,7 @@ export function initialState(scheme: Scheme, width: number, language: Language =
     mapView: wholeMap,
     token: 0,
     point: null,
-    tables: { map: false, profile: false },
+    tables: { overview: false, map: false, profile: false },
   };
 }
 

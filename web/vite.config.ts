@@ -1,8 +1,32 @@
-import { defineConfig } from "vite";
+import { createHash } from "node:crypto";
+import { readdirSync, readFileSync } from "node:fs";
+import { defineConfig, type Plugin } from "vite";
+
+const at = (path: string) => new URL(path, import.meta.url);
+
+/** Adds service-worker.js with the names of all the page's files, and a digest that changes when one of them does. */
+function serviceWorker(): Plugin {
+  return {
+    name: "relata-service-worker",
+    enforce: "post",
+    generateBundle(_, bundle) {
+      const digest = createHash("sha256");
+      for (const file of Object.values(bundle))
+        digest.update(file.type === "chunk" ? file.code : file.source);
+      const built = Object.keys(bundle).filter((name) => name !== "index.html");
+      const files = ["./", ...built.sort(), ...readdirSync(at("public"))];
+      const source = readFileSync(at("service-worker.js"), "utf8")
+        .replace("FILES;", `${JSON.stringify(files)};`)
+        .replace("VERSION;", `${JSON.stringify(digest.digest("hex").slice(0, 16))};`);
+      this.emitFile({ type: "asset", fileName: "service-worker.js", source });
+    },
+  };
+}
 
 export default defineConfig({
   // Relative addresses, so that the page works in any folder of any host.
   base: "./",
+  plugins: [serviceWorker()],
   build: {
     target: "es2022",
     // Small files stay files: a policy that allows only 'self' allows no data: addresses.

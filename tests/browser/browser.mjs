@@ -14,6 +14,9 @@ export const pageUrl = process.env.RELATA_PAGE;
 /** The shipped model, for what the package says of it in this process. */
 export const modelFolder = fileURLToPath(new URL("../../models/captions-en-de", import.meta.url));
 
+/** Milliseconds after which a wait is given up: far beyond what any machine needs. */
+export const kPatience = 180_000;
+
 const kPolicy = [
   "default-src 'none'",
   "script-src 'self' 'wasm-unsafe-eval'",
@@ -44,11 +47,16 @@ export async function newPage(
     viewport: { width, height },
     colorScheme: scheme,
     locale,
+    // Or requests would go round the policy.
+    serviceWorkers: "block",
   });
+  // However slow the machine.
+  context.setDefaultTimeout(kPatience);
   const page = await context.newPage();
   const complaints = [];
   page.on("console", (message) => {
-    if (["error", "warning"].includes(message.type())) complaints.push(message.text());
+    const isOurs = message.text() === "Service Worker registration blocked by Playwright";
+    if (["error", "warning"].includes(message.type()) && !isOurs) complaints.push(message.text());
   });
   page.on("pageerror", (error) => complaints.push(String(error)));
   context.on("request", (request) => {
@@ -65,7 +73,7 @@ export async function newPage(
 /** Opens the page and waits for its first translation. */
 export async function open(page) {
   await page.goto(pageUrl);
-  await page.locator("#map-picture").waitFor({ timeout: 60_000 });
+  await page.locator("#map-picture").waitFor();
 }
 
 /** Waits until what was done is drawn: the page draws in the frame after an event. */

@@ -40,7 +40,7 @@ export function mapLayout(trace: AttentionTrace, width: number, view: MapView): 
     Math.min(longestLabel, labelWidth(keyLabels.at(-1) ?? "")) * Math.SQRT1_2,
   );
   const top = Math.ceil(keyRoom * Math.SQRT1_2) + labelGap + 8;
-  const fit = Math.min(largestCell, (width - left - right) / numKeys);
+  const fit = Math.min(largestCell, Math.max(1, width - left - right) / numKeys);
   // Whole pixels where there are some to give: then all cells look the same.
   const whole = fit < 1 ? fit : Math.floor(fit);
   const cell = whole * view.zoom;

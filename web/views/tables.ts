@@ -1,10 +1,11 @@
 // The pictures once more, as tables: for screen readers, and for copying numbers.
 
-import type { AttentionTrace } from "relata";
-import { distanceProfile, hasCell } from "../distance";
+import type { AttentionKind, AttentionTrace } from "relata";
+import { distanceProfile, hasCell, strongest } from "../distance";
+import type { Summaries } from "../events";
 import type { Quantity } from "../state";
 import type { Words } from "../words";
-import { distance as distanceText, number, tokenText } from "../words/format";
+import { distance as distanceText, number, percent, tokenText } from "../words/format";
 import { html } from "./element";
 
 export interface DistanceTableData {
@@ -23,6 +24,36 @@ export function distanceTable({ trace, words }: DistanceTableData): Element {
   return table(
     words.profileTable,
     [words.distance, words.pairs, words.meanWeight, words.relationScore, words.spread],
+    rows,
+  );
+}
+
+export interface OverviewTableData {
+  readonly kind: AttentionKind;
+  readonly traces: readonly AttentionTrace[];
+  readonly summaries: Summaries;
+  readonly words: Words;
+}
+
+/** Every head of a kind: where it is strongest, and what distance explains. */
+export function overviewTable({ kind, traces, summaries, words }: OverviewTableData): Element {
+  const rows = traces
+    .filter((trace) => trace.kind === kind)
+    .map((trace) => {
+      const summary = summaries.get(trace);
+      const top = summary && strongest(summary.rows);
+      return [
+        words.headLabel(trace.layer, trace.head),
+        top ? distanceText(top.distance) : "",
+        top ? number(top.meanWeight, 3) : "",
+        summary ? number(summary.meanDistance, 2, true) : "",
+        summary ? percent(summary.explained) : "",
+      ];
+    });
+  const { head, strongestAt, meanWeight, meanDistance, explained } = words;
+  return table(
+    words.overviewLabel(kind),
+    [head, strongestAt, meanWeight, meanDistance, explained],
     rows,
   );
 }
