@@ -3,6 +3,7 @@
 
 import type { AttentionKind } from "relata";
 import type { ModelSource } from "./catalogue";
+import type { RelationChange } from "./change";
 import type { PageEvent } from "./events";
 import type { Figures, Format } from "./export/saver";
 import type { MapView } from "./map-view";
@@ -36,6 +37,7 @@ export function createActions(
     onMethod: (method: Method) => dispatch({ type: "methodChosen", method }),
     onSearch: (name: SearchField, value: number | null) =>
       dispatch({ type: "searchChanged", name, value }),
+    onChange: (change: Partial<RelationChange>) => dispatch({ type: "changeChosen", change }),
     onGuide: () => dispatch({ type: "guideToggled" }),
     onGuideToken: (token: number) => dispatch({ type: "guideTokenChosen", token }),
     onSave: (format: Format, figure: Figures) => void page.save(format, figure),

@@ -2,6 +2,7 @@
 
 import type { AttentionKind, AttentionTrace, ModelInfo, RunResult, Step } from "relata";
 import type { ModelSource } from "./catalogue";
+import type { RelationChange } from "./change";
 import type { HeadSummary } from "./distance";
 import type { FirstLayer } from "./guide/first-layer";
 import type { MapView } from "./map-view";
@@ -40,6 +41,10 @@ export type PageEvent =
   | { readonly type: "methodChosen"; readonly method: Method }
   | { readonly type: "searchChanged"; readonly name: SearchField; readonly value: number | null }
   | { readonly type: "linkCopied" }
+  | { readonly type: "changeChosen"; readonly change: Partial<RelationChange> }
+  | { readonly type: "alteredStarted" }
+  | { readonly type: "alteredFinished"; readonly result: RunResult }
+  | { readonly type: "alteredFailed"; readonly failure: Failure }
   | { readonly type: "guideToggled" }
   | { readonly type: "guideTokenChosen"; readonly token: number }
   | { readonly type: "guideArrived"; readonly layer: FirstLayer | null }

@@ -12,6 +12,7 @@ import "./styles/guide.css";
 import { createActions } from "./actions";
 import { addressOf, atAddress } from "./address";
 import type { ModelSource } from "./catalogue";
+import { relationInput } from "./change";
 import { acceptDrops } from "./dropped-files";
 import type { PageEvent } from "./events";
 import { layerOf } from "./guide/controller";
@@ -20,7 +21,7 @@ import { registerServiceWorker } from "./offline";
 import { createRenderer } from "./render";
 import { searchOptions } from "./search";
 import { rememberedLanguage } from "./settings";
-import { initialState, type State } from "./state";
+import { initialState, noAltered, type State } from "./state";
 import { createSummariser } from "./summariser";
 import { createTranslator } from "./translator";
 import { update } from "./update";
@@ -42,6 +43,7 @@ function dispatch(event: PageEvent): void {
   state = update(state, event);
   if (event.type === "translationFinished") summarise(state.traces);
   if (state.guide.layer === "pending" && !isWorkingOut) void workOutLayer();
+  if (state.altered === noAltered && state.translation.status === "done") compare();
   if (isDue) return;
   isDue = true;
   requestAnimationFrame(() => {
@@ -55,6 +57,13 @@ function draw(): void {
   render(state);
   const address = addressOf(state);
   if (address !== location.hash) history.replaceState(null, "", address);
+}
+
+/** The same text with the relation changed, where a change is chosen. */
+function compare(): void {
+  const { change, layer, head, text, search } = state;
+  const relation = relationInput(change, layer, head);
+  if (relation) void translator.compare(text, { ...searchOptions(search), relation });
 }
 
 /** Until the layer fits the sentence on show: another may have come meanwhile. */

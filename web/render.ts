@@ -4,6 +4,7 @@ import type { AttentionTrace, ModelInfo } from "relata";
 import type { Actions } from "./actions";
 import { addressOf } from "./address";
 import { type CatalogueEntry, catalogue, entryOf, type ModelSource } from "./catalogue";
+import { farthest, offeredSwitches, type SwitchName } from "./change";
 import { guide } from "./guide/guide";
 import { currentTrace, numLayers, type State } from "./state";
 import { showWords } from "./static-words";
@@ -30,6 +31,7 @@ import { modelPicker } from "./views/model-picker";
 import { overview } from "./views/overview";
 import { prompt } from "./views/prompt";
 import { distanceReadout, mapReadout } from "./views/readouts";
+import { changeChooser, changeResult } from "./views/relation-change";
 import { searchDrawer } from "./views/search-drawer";
 import { sequenceList } from "./views/sequences";
 import { createSlots } from "./views/slots";
@@ -48,6 +50,13 @@ export function createRenderer(root: Document, on: Actions): (state: State) => v
     const entry = entries.get(source) ?? entryOf(source);
     entries.set(source, entry);
     return entry;
+  }
+
+  const switches = new WeakMap<ModelInfo, readonly SwitchName[]>();
+  function offeredFor(info: ModelInfo): readonly SwitchName[] {
+    const offered = switches.get(info) ?? offeredSwitches(info);
+    switches.set(info, offered);
+    return offered;
   }
 
   function render(now: State): void {
@@ -81,6 +90,23 @@ export function createRenderer(root: Document, on: Actions): (state: State) => v
     const link = addressOf(now);
     mount("take-away-slot", takeAway, { link, isCopied: now.isCopied, words, onSave, onCopy });
     renderGuide(now, load.info);
+    renderChange(now, trace, load.info);
+  }
+
+  function renderChange(now: State, trace: AttentionTrace, info: ModelInfo): void {
+    const { change, altered, layer, head, scheme, translation, source } = now;
+    const words = wordsOf(now.language);
+    const offered = offeredFor(info);
+    (root.getElementById("change") as HTMLElement).hidden = offered.length === 0;
+    if (offered.length === 0) return;
+    mount("change-slot", changeChooser, {
+      ...{ change, offered, farthest: farthest(info), layer, head, words, onChange: on.onChange },
+    });
+    const { targetTag } = entryFor(source);
+    mount("altered-slot", changeResult, {
+      ...{ altered, before: translation.text, trace, targetTag, numHeads: info.numHeads },
+      ...{ scheme, words },
+    });
   }
 
   function renderGuide(now: State, info: ModelInfo): void {

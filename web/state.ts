@@ -9,6 +9,7 @@ import type {
   Sequence,
 } from "relata";
 import { catalogue, type ModelSource } from "./catalogue";
+import { noChange, type RelationChange } from "./change";
 import type { Summaries } from "./events";
 import type { FirstLayer } from "./guide/first-layer";
 import { type MapView, wholeMap } from "./map-view";
@@ -63,6 +64,15 @@ export interface Guide {
   readonly layer: FirstLayer | "pending" | null;
 }
 
+/** What came of the same text with the relation changed. */
+export type Altered =
+  | {
+      readonly status: "none" | "running" | "done";
+      readonly text: string;
+      readonly traces: readonly AttentionTrace[];
+    }
+  | { readonly status: "failed"; readonly failure: Failure };
+
 /** How one head's pairs are drawn. */
 export type Picture = "map" | "arcs";
 
@@ -84,6 +94,8 @@ export interface State {
   /** All the last search found, best first; empty before the first. */
   readonly sequences: readonly Sequence[];
   readonly guide: Guide;
+  readonly change: RelationChange;
+  readonly altered: Altered;
   /** Whether the link to the view on show has been copied. */
   readonly isCopied: boolean;
   /** Every attention of the last finished translation. */
@@ -103,6 +115,8 @@ export interface State {
   readonly tables: Readonly<Record<Figure, boolean>>;
 }
 
+export const noAltered = { status: "none", text: "", traces: [] } as const satisfies Altered;
+
 export const startedLoad: Load = { status: "loading", phase: "download", progress: null };
 
 export const noTranslation: Translation = { status: "none", text: "", tokens: 0, ms: 0 };
@@ -121,6 +135,8 @@ export function initialState(scheme: Scheme, width: number, language: Language =
     translation: noTranslation,
     sequences: [],
     guide: { isOpen: false, token: 0, layer: null },
+    change: noChange,
+    altered: noAltered,
     isCopied: false,
     traces: [],
     summaries: new Map(),

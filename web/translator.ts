@@ -14,6 +14,8 @@ export interface Translator {
   cancel(): void;
   /** Translates, recording every attention; a translation under way is given up for this one. */
   translate(text: string, options: RunOptions): Promise<void>;
+  /** Translates once more with the relation changed, for comparison. */
+  compare(text: string, options: RunOptions): Promise<void>;
   /** Stops a translation under way. */
   stop(): void;
   /** The files of the model, where the page has them in hand. */
@@ -30,10 +32,12 @@ export function createTranslator(
   let files: readonly File[] = [];
   let loading = new AbortController();
   let running = new AbortController();
+  let comparing = new AbortController();
 
   async function load(source: ModelSource): Promise<boolean> {
     loading.abort();
     running.abort();
+    comparing.abort();
     const mine = new AbortController();
     loading = mine;
     const { signal } = mine;
@@ -98,9 +102,26 @@ export function createTranslator(
     }
   }
 
+  async function compare(text: string, options: RunOptions): Promise<void> {
+    comparing.abort();
+    const mine = new AbortController();
+    comparing = mine;
+    if (!model) return;
+    dispatch({ type: "alteredStarted" });
+    try {
+      const trace = { kinds: everyKind };
+      const result = await model.run(text, { ...options, trace, signal: mine.signal });
+      if (comparing === mine) dispatch({ type: "alteredFinished", result });
+    } catch (error) {
+      if (comparing === mine && !mine.signal.aborted)
+        dispatch({ type: "alteredFailed", failure: failureOf(error) });
+    }
+  }
+
   return {
     load,
     translate,
+    compare,
     cancel: () => loading.abort(),
     stop: () => running.abort(),
     files: () => files,

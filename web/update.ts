@@ -1,6 +1,7 @@
 // The one function that changes the state. Events in, a new state out.
 
 import type { AttentionTrace } from "relata";
+import { noChange } from "./change";
 import { hasCell } from "./distance";
 import type { PageEvent } from "./events";
 import { clampView, type MapView, panned, viewShowing, wholeMap, zoomed } from "./map-view";
@@ -9,6 +10,7 @@ import {
   currentTrace,
   layersOf,
   litDistance,
+  noAltered,
   noTranslation,
   numLayers,
   type Point,
@@ -25,8 +27,12 @@ const unpointed = { point: null, mapView: wholeMap, token: 0 } as const;
 export function update(state: State, event: PageEvent): State {
   const changed = changedBy(state, event);
   // What was copied is the link to what was on show then.
+  // A change in one place is another one when the place is.
+  const isElsewhere = changed.layer !== state.layer || changed.head !== state.head;
+  const altered =
+    isElsewhere && changed.change.scope !== "everywhere" ? noAltered : changed.altered;
   const isCopied = event.type === "linkCopied" || (changed.isCopied && event.type === "pointed");
-  return { ...changed, isCopied };
+  return { ...changed, altered, isCopied };
 }
 
 function changedBy(state: State, event: PageEvent): State {
@@ -48,6 +54,7 @@ function changedBy(state: State, event: PageEvent): State {
         traces: [],
         summaries: new Map(),
         guide: { ...state.guide, token: 0, layer: null },
+        ...{ change: noChange, altered: noAltered },
         ...unpointed,
       };
     case "loadProgressed":
@@ -95,7 +102,15 @@ function changedBy(state: State, event: PageEvent): State {
       };
       const guide = { ...state.guide, token: 0, layer: state.guide.isOpen ? pending : null };
       return {
-        ...{ ...state, translation: done, sequences, traces: trace, summaries: new Map(), guide },
+        ...{
+          ...state,
+          translation: done,
+          sequences,
+          traces: trace,
+          summaries: new Map(),
+          guide,
+          altered: noAltered,
+        },
         ...unpointed,
       };
     }
@@ -110,6 +125,18 @@ function changedBy(state: State, event: PageEvent): State {
       return { ...state, search: { ...state.search, method: event.method } };
     case "searchChanged":
       return { ...state, search: withField(state.search, event.name, event.value) };
+    case "changeChosen": {
+      const change = { ...state.change, ...event.change };
+      return { ...state, change, altered: noAltered };
+    }
+    case "alteredStarted":
+      return { ...state, altered: { ...noAltered, status: "running" } };
+    case "alteredFinished": {
+      const { text, trace } = event.result;
+      return { ...state, altered: { status: "done", text, traces: trace } };
+    }
+    case "alteredFailed":
+      return { ...state, altered: { status: "failed", failure: event.failure } };
     case "linkCopied":
       return state;
     case "guideToggled": {

@@ -1,6 +1,7 @@
 // What the tests of single functions and views see of the page.
 
 export * from "../../web/catalogue";
+export * from "../../web/change";
 export * from "../../web/distance";
 export { workOut } from "../../web/guide/first-layer";
 export * from "../../web/map-view";

@@ -3,6 +3,7 @@
 import type { AttentionKind, ModelInfo, RelationInfo } from "relata";
 import { type DistanceRow, type HeadSummary, type RelationRange, strongest } from "../distance";
 import type { LoadPhase, Quantity, Translation } from "../state";
+import { changeEnglish } from "./change-en";
 import { englishFailure } from "./failure-en";
 import { distance, megabytes, number, percent, thinSpace } from "./format";
 import { guideEnglish } from "./guide-en";
@@ -53,6 +54,9 @@ export const english = {
     everyHead: "Every head at once",
     everyHeadIntro:
       "In every layer several heads look over the sentence. Each small chart is one head: how much it looks at each distance. Pick one to see it large.",
+    changeHeading: "Change the relation and see",
+    changeIntro:
+      "The same sentence once more, with what the model knows about distance altered. This is the paper\u2019s ablation, by hand: without the relation, word order falls apart.",
     guideHeading: "How it works, in five steps",
     guideIntro:
       "The model\u2019s first encoder layer, worked out here number by number on your sentence. Choose a token to follow.",
@@ -141,6 +145,8 @@ export const english = {
   overviewLabel: (kind: AttentionKind) => `Heads of ${kinds[kind]} attention`,
   overviewCaption: (from: number, to: number, top: number) =>
     `Bars: mean weight at distances ${distance(from)} to ${distance(to)}, all charts on one scale from 0 to ${number(top, 2)}; the hairline is distance 0. The number below is the share of the weights\u2019 variation that distance alone explains: high where a head looks at places, low where it looks for content.`,
+
+  change: changeEnglish,
 
   picture: "Picture",
   pictures: { map: "Map", arcs: "Arcs" },

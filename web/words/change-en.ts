@@ -1,0 +1,32 @@
+// The relation changed, in English.
+
+import { percent } from "./format";
+
+export const changeEnglish = {
+  relation: "Relation",
+  names: {
+    trained: "As trained",
+    off: "Off",
+    keys: "Keys only",
+    values: "Values only",
+    mirrored: "Mirrored",
+    clip: "Clipped",
+  },
+  scope: "Where",
+  where: (scope: "everywhere" | "layer" | "head", layer: number, head: number) =>
+    ({
+      everywhere: "Everywhere",
+      layer: `Layer ${layer} only`,
+      head: `Layer ${layer}, head ${head} only`,
+    })[scope],
+  clip: "Largest distance told apart",
+  hint: "Choose a change: the sentence is translated again.",
+  before: "As trained",
+  after: "Changed",
+  picture: (layer: number, head: number, shift: number | null) => {
+    const bars = `Layer ${layer}, head ${head}, mean weight by distance: the bar as trained, the tick changed.`;
+    return shift === null
+      ? bars
+      : `${bars} Of every row ${percent(shift)} of the weight has moved.`;
+  },
+};
