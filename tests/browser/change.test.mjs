@@ -64,8 +64,8 @@ test("before and after side by side, for every switch and place", async () => {
     await choose(page, "change", name);
     await choose(page, "scope", scope);
     if (name === "clip") {
-      await page.locator("#change-clip").fill("1");
-      await page.locator("#change-clip").press("Tab");
+      await page.locator("#clip-distance").fill("1");
+      await page.locator("#clip-distance").press("Tab");
       await drawn(page);
     }
     await page.locator('#altered-slot [aria-busy="false"]').waitFor();

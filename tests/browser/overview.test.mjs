@@ -50,7 +50,7 @@ test("one small chart per head, with what distance explains of it", async () => 
     calls.length = 0;
     const orders = ["explained", "direction", "layers"].map(draw);
     document.getElementById("overview-1-0").click();
-    const label = document.getElementById("overview-0-1").getAttribute("aria-label");
+    const label = document.getElementById("overview-0-1").getAttribute("title");
     const pressed = document.querySelectorAll('[aria-pressed="true"]').length;
     const explained = heads.map((head) => views.headSummary(head).explained);
     const direction = heads.map((head) => views.headSummary(head).meanDistance);
@@ -180,7 +180,7 @@ test("the overview of the page: numbers of the package, one stop of Tab, arrow k
   await drawn(page);
   assert.equal(await page.evaluate(() => document.activeElement.id), "overview-1-2");
   assert.ok(await page.locator("#head-2").isChecked());
-  const label = await page.locator("#overview-1-2").getAttribute("aria-label");
+  const label = await page.locator("#overview-1-2").getAttribute("title");
   const shown = /distance ([\u2212+]?\d+), mean weight (\d\.\d\d)/.exec(label);
   const head = trace.find((each) => each.layer === 1 && each.head === 2);
   const distance = Number(shown[1].replace("\u2212", "-"));

@@ -56,6 +56,8 @@ function collect(node: Node, origin: Origin, marks: Mark[]): void {
     return;
   }
   if (!(node instanceof Element) || !node.checkVisibility({ visibilityProperty: true })) return;
+  // Words for screen readers alone are clipped away.
+  if (getComputedStyle(node).clipPath !== "none") return;
   if (node instanceof HTMLCanvasElement) marks.push(imageOf(node, origin));
   else if (node instanceof SVGTextElement) marks.push(...svgText(node, origin));
   else if (node instanceof SVGGeometryElement) marks.push(...pathOf(node, origin));

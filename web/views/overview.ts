@@ -85,9 +85,9 @@ function headButton(
       class: "head-button",
       tabindex: isChosen ? 0 : -1,
       "aria-pressed": `${isChosen}`,
-      "aria-label": glance === "" ? name : `${name}: ${glance}`,
       title: glance === "" ? name : `${name}: ${glance}`,
     },
+    html("span", { class: "unseen-text" }, glance === "" ? name : `${name}: ${glance}`),
     order === "layers"
       ? null
       : html("span", { class: "name" }, words.headShort(trace.layer, trace.head)),

@@ -31,7 +31,7 @@ export function changeChooser(data: ChangeChooserData): Element {
   const scopes: readonly Scope[] = ["everywhere", "layer", "head"];
   const { names, where } = words.change;
   const clip = html("input", {
-    id: "change-clip",
+    id: "clip-distance",
     type: "number",
     min: 0,
     max: farthest,
@@ -64,7 +64,7 @@ export function changeChooser(data: ChangeChooserData): Element {
       ? html(
           "div",
           { class: "field" },
-          html("label", { for: "change-clip" }, words.change.clip),
+          html("label", { for: "clip-distance" }, words.change.clip),
           clip,
         )
       : null,

@@ -56,7 +56,7 @@ export const english = {
       "In every layer several heads look over the sentence. Each small chart is one head: how much it looks at each distance. Pick one to see it large.",
     changeHeading: "Change the relation and see",
     changeIntro:
-      "The same sentence once more, with what the model knows about distance altered. This is the paper\u2019s ablation, by hand: without the relation, word order falls apart.",
+      "The same sentence once more, with what the model knows about distance altered. This is the paper\u2019s ablation, by hand: see what is left of the word order.",
     guideHeading: "How it works, in five steps",
     guideIntro:
       "The model\u2019s first encoder layer, worked out here number by number on your sentence. Choose a token to follow.",
