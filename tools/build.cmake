@@ -130,7 +130,8 @@ function(relata_module name rooms threads)
       PRIVATE
         -sENVIRONMENT=web,worker,node
         -sPTHREAD_POOL_SIZE=Module.numThreads-1
-        -sPTHREAD_POOL_SIZE_STRICT=2)
+        -sPTHREAD_POOL_SIZE_STRICT=2
+        -sEXPORTED_RUNTIME_METHODS=PThread)
   else()
     target_link_options(${name} PRIVATE -sENVIRONMENT=web,worker)
   endif()

@@ -76,33 +76,43 @@ async function npmStep(title, argv) {
 
 const at = (...parts) => join(root, ...parts);
 
-/** The WebAssembly modules: build/wasm/relata.js, relata.wasm and relata-relaxed.wasm. */
-export async function buildWasm() {
-  const folder = await buildPreset("wasm", "modules");
+/** The WebAssembly modules: relata.js, relata.wasm and relata-relaxed.wasm of one preset. */
+async function buildModules(preset) {
+  const folder = await buildPreset(preset, "modules");
   const glue = (name) => readFileSync(join(folder, `${name}.js`), "utf8");
   // They differ in the kernels alone, so one glue serves both.
-  if (glue("relata") !== glue("relata-relaxed").replaceAll("relata-relaxed.wasm", "relata.wasm"))
+  if (glue("relata") !== glue("relata-relaxed").replaceAll("relata-relaxed.", "relata."))
     throw new SetupError("the glue of relata-relaxed.wasm is not that of relata.wasm");
   return folder;
+}
+
+/** All four: build/wasm, and with threads build/wasm-threads. */
+export async function buildWasm() {
+  const plain = await buildModules("wasm");
+  return { plain, threads: await buildModules("wasm-threads") };
 }
 
 /** The npm package in dist/package, with the module in its folder wasm. */
 export async function buildPackage() {
   await ensurePackages();
-  const wasm = await buildWasm();
-  const parts = ["relata.js", "relata.wasm", "relata-relaxed.wasm"];
+  const { plain, threads } = await buildWasm();
+  const names = ["relata.js", "relata.wasm", "relata-relaxed.wasm"];
+  const parts = [
+    ...names.map((name) => [join(plain, name), join("wasm", name)]),
+    ...names.map((name) => [join(threads, name), join("wasm/threads", name)]),
+  ];
   const inputs = [
     at("bindings/js"),
     at("tsconfig.base.json"),
     at("package-lock.json"),
     at("bindings/wasm/minify.mjs"),
-    ...parts.map((part) => join(wasm, part)),
+    ...parts.map(([from]) => from),
   ];
   const folder = at("dist/package");
   await whenChanged(
     "package",
     inputs,
-    [join(folder, "index.js"), ...parts.map((part) => join(folder, "wasm", part))],
+    [join(folder, "index.js"), ...parts.map(([, to]) => join(folder, to))],
     async () => {
       rmSync(folder, { recursive: true, force: true });
       await npmStep("compiling the package", [
@@ -110,14 +120,12 @@ export async function buildPackage() {
         "-p",
         "bindings/js",
       ]);
-      mkdirSync(join(folder, "wasm"), { recursive: true });
-      for (const part of parts.filter((name) => name.endsWith(".wasm")))
-        copyFileSync(join(wasm, part), join(folder, "wasm", part));
+      mkdirSync(join(folder, "wasm/threads"), { recursive: true });
+      for (const [from, to] of parts) copyFileSync(from, join(folder, to));
       const scripts = filesBelow(folder).filter((file) => file.endsWith(".js"));
       await npmStep("minifying the package", [
         process.execPath,
         at("bindings/wasm/minify.mjs"),
-        ...[join(wasm, "relata.js"), join(folder, "wasm", "relata.js")],
         ...scripts.flatMap((file) => [file, file]),
       ]);
     },
@@ -153,6 +161,9 @@ if (isMain(import.meta.url)) {
     const builds = { wasm: buildWasm, package: buildPackage, page: buildPage };
     if (!Object.hasOwn(builds, what))
       throw new SetupError(`nothing to build is named ${what}: wasm, package or page`);
-    say(`built ${relative(root, await builds[what]())}`);
+    const built = await builds[what]();
+    say(
+      `built ${typeof built === "string" ? relative(root, built) : "build/wasm, build/wasm-threads"}`,
+    );
   });
 }

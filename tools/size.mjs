@@ -1,7 +1,7 @@
 // Sizes of what a page downloads, raw and after gzip -9, against their budgets:  node tools/size.mjs
 
 import { readFileSync } from "node:fs";
-import { basename, extname, join, relative } from "node:path";
+import { dirname, extname, join, relative } from "node:path";
 import { gzipSync } from "node:zlib";
 import { filesBelow } from "./build.mjs";
 import { isMain, main, root, SetupError } from "./process.mjs";
@@ -26,7 +26,6 @@ function measure(title, files, budget) {
 export function reportSizes() {
   const files = (folder, ...types) =>
     filesBelow(join(root, folder)).filter((file) => types.includes(extname(file)));
-  const glue = files("dist/package/wasm", ".js");
   const variants = files("dist/package/wasm", ".wasm");
   const isCore = (file) => relative(join(root, "dist/package/wasm"), file)[0] !== ".";
   const rows = [

@@ -9,7 +9,7 @@ import { RemoteEngine } from "./remote.js";
 import { type Folder, folderOf, invalidSource } from "./source.js";
 import { checkSignal } from "./turn.js";
 import type { LoadOptions, Progress, Source } from "./types.js";
-import { variantFor } from "./variant.js";
+import { checkThreads, variantFor } from "./variant.js";
 import { wasmAddress } from "./wasm-bytes.js";
 
 /** What differs between browsers and Node. */
@@ -35,6 +35,7 @@ export async function loadBackend(
     "signal",
     "onProgress",
     "worker",
+    "threads",
     "variant",
     "wasm",
   ]);
@@ -44,7 +45,8 @@ export async function loadBackend(
   };
   const dtype = check.dtypeOf(given.dtype);
   const variant = check.variantOf(given.variant);
-  const wasm = wasmOf(given.wasm, platform) ?? wasmAddress(variantFor(variant));
+  const numThreads = check.threadsOf(given.threads);
+  const wasm = wasmOf(given.wasm, platform) ?? wasmAddress(variantFor(variant), numThreads);
   const inWorker =
     check.booleanOf(given.worker, "worker") ?? typeof globalThis.document !== "undefined";
   const hasWorker = typeof Worker !== "undefined";
@@ -58,18 +60,21 @@ export async function loadBackend(
   const folder = address !== null ? platform.folderAt(address) : folderOf(objectSource(source));
   checkSignal(watch.signal);
 
+  if (numThreads > 1) checkThreads(inWorker && hasWorker);
+
   if (inWorker && hasWorker) {
     // Not URL objects: they cannot be posted.
     const request = {
       source: address?.href ?? source,
       wasm: wasm instanceof URL ? wasm.href : wasm,
       dtype,
+      numThreads,
     };
     return RemoteEngine.load(request, watch);
   }
   const module = await compileCore(wasm instanceof URL ? await platform.wasmBytes(wasm) : wasm);
   checkSignal(watch.signal);
-  return Engine.load(await Core.instantiate(module), folder, dtype, watch);
+  return Engine.load(await Core.instantiate(module, numThreads), folder, dtype, watch);
 }
 
 /** where: the option the address came by. Error: option_invalid. */

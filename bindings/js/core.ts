@@ -2,6 +2,7 @@
 
 import { type Failure, RelataError, wordsOf } from "./errors.js";
 import createModule from "./wasm/relata.js";
+import { threadsGlueAddress } from "./wasm-bytes.js";
 
 /** An object of the module's heap; it lives until it is deleted. */
 export interface Handle {
@@ -25,7 +26,7 @@ export interface RawLoader extends Handle {
   tensors(): readonly RawTensor[];
   next(): RawTensor | null;
   accept(bytes: RawBuffer<Uint8Array>): null | Failure;
-  finish(): RawModel | Failure;
+  finish(numThreads: number): RawModel | Failure;
 }
 
 export interface RawRelation {
@@ -177,6 +178,8 @@ export interface RawScanner extends Handle {
 }
 
 export interface RawModule {
+  /** Only with threads. */
+  readonly PThread?: { terminateAllThreads(): void };
   Bytes: { allocate(count: number): RawBuffer<Uint8Array> | Failure };
   Ints: { allocate(count: number): RawInts | Failure };
   headerSize(prefix: RawBuffer<Uint8Array>, fileSize: number): number | Failure;
@@ -212,8 +215,18 @@ export interface RawModule {
   };
 }
 
-/** What Emscripten's factory takes: the module is instantiated by us. */
+/** Only who asks for threads fetches it. Its own workers import it again, by its address. */
+async function threadsGlue(): Promise<typeof createModule> {
+  const { href } = threadsGlueAddress();
+  const glue = await import(/* @vite-ignore */ href).catch((error: unknown) => {
+    throw unavailable(href, `${href} cannot be loaded: ${wordsOf(error)}`, error);
+  });
+  return glue.default;
+}
+
+/** What Emscripten's factory takes: the module is instantiated by us. numThreads: all, before the module starts. */
 export interface ModuleOptions {
+  readonly numThreads: number;
   instantiateWasm(
     imports: WebAssembly.Imports,
     done: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
@@ -263,11 +276,17 @@ export class Core {
   readonly #raw: RawModule;
   #broken: RelataError | undefined;
 
-  private constructor(raw: RawModule) {
+  private constructor(
+    raw: RawModule,
+    readonly numThreads: number,
+  ) {
     this.#raw = raw;
   }
 
-  static async instantiate(module: WebAssembly.Module): Promise<Core> {
+  /** numThreads: above one, the module is one with threads. */
+  static async instantiate(module: WebAssembly.Module, numThreads = 1): Promise<Core> {
+    const create = numThreads > 1 ? await threadsGlue() : createModule;
+    const { Worker } = globalThis;
     const raw = await new Promise<RawModule>((resolve, reject) => {
       const instantiateWasm: ModuleOptions["instantiateWasm"] = (imports, done) => {
         // A foreign module fails in `done`, where its exports are looked for.
@@ -276,11 +295,18 @@ export class Core {
           .catch(reject);
         return {};
       };
-      createModule({ instantiateWasm }).then(resolve, reject);
+      create({ instantiateWasm, numThreads }).then(resolve, reject);
     }).catch((error: unknown) => {
       throw unavailable("relata.wasm", `relata.wasm cannot be started: ${wordsOf(error)}`, error);
     });
-    return new Core(raw);
+    // In Node the glue with threads leaves its own here.
+    if (globalThis.Worker !== Worker) globalThis.Worker = Worker;
+    return new Core(raw, numThreads);
+  }
+
+  /** Ends the module's other threads. */
+  end(): void {
+    this.#raw.PThread?.terminateAllThreads();
   }
 
   /** One call of the module. Its failures are thrown; after a trap every later call throws the same. */

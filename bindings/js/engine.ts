@@ -32,7 +32,12 @@ export class Engine implements Backend {
   }
 
   static async load(core: Core, folder: Folder, dtype: Dtype, watch: Watch): Promise<Engine> {
-    return new Engine(core, await loadModel(core, folder, dtype, watch));
+    try {
+      return new Engine(core, await loadModel(core, folder, dtype, watch));
+    } catch (error) {
+      core.end();
+      throw error;
+    }
   }
 
   call<M extends Method>(method: M, args: Calls[M], context: CallContext = {}): Steps<Results[M]> {
@@ -62,6 +67,7 @@ export class Engine implements Backend {
     this.#sessions.clear();
     this.#loaded?.model.delete();
     this.#loaded = null;
+    this.#core.end();
   }
 
   async *#force(

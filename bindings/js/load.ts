@@ -130,7 +130,7 @@ async function loadWeights(
         }
       }
       const tensors = core.run(() => loader.tensors());
-      return { model: core.run(() => loader.finish()), tensors };
+      return { model: core.run(() => loader.finish(core.numThreads)), tensors };
     } finally {
       loader.delete();
     }

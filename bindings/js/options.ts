@@ -6,6 +6,7 @@ import type { AttentionKind, Dtype, EncodeOptions, ModelInfo, Variant } from "./
 
 const kKinds: readonly AttentionKind[] = ["encoder_self", "decoder_self", "cross"];
 export const kMaxInt = 2 ** 31 - 1;
+const kMaxThreads = 64;
 /** The core's limit of a target's length. */
 export const kMaxNewTokens = 2 ** 20;
 
@@ -131,6 +132,11 @@ export function dtypeOf(value: unknown): Dtype {
 /** null where the machine decides. */
 export function variantOf(value: unknown): Variant | null {
   return value === undefined ? null : wordOf<Variant>(value, "variant", ["baseline", "relaxed"]);
+}
+
+/** 1 where it is not given. */
+export function threadsOf(value: unknown): number {
+  return value === undefined ? 1 : integer(value, "threads", 1, kMaxThreads);
 }
 
 export function poolingOf(value: unknown): NonNullable<EncodeOptions["pooling"]> {

@@ -118,6 +118,7 @@ export type Request =
       type: "load";
       source: Source;
       wasm: ArrayBuffer | Uint8Array | WebAssembly.Module | string;
+      numThreads: number;
       dtype: Dtype;
     }
   | CallRequest

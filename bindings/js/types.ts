@@ -43,6 +43,11 @@ export interface LoadOptions {
   onProgress?: (progress: Progress) => void;
   /** Run in a worker. Default: true where `Worker` and a document exist, false elsewhere. */
   worker?: boolean;
+  /**
+   * How many threads work on a step; results are the same to the bit. Above 1 in a page, it must be cross-origin isolated
+   * and the model in a worker. Default: 1.
+   */
+  threads?: number;
   /** Default: relaxed where it is there and right, else baseline. Only that one is fetched. */
   variant?: Variant;
   /** The compiled core or where to fetch it, whatever the variant. Default: the variant's file beside this package. */

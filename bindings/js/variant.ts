@@ -1,5 +1,6 @@
 // Which build of the core suits this machine: one with relaxed SIMD where it is there and computes what it should.
 
+import { RelataError } from "./errors.js";
 import type { Variant } from "./types.js";
 
 const kRelaxedAnswer = 3 * 5 * 4 + 7 + 7;
@@ -46,4 +47,15 @@ export function hasRelaxedSimd(): boolean {
 /** The build to load; asked: null for the machine's. */
 export function variantFor(asked: Variant | null): Variant {
   return asked ?? (hasRelaxedSimd() ? "relaxed" : "baseline");
+}
+
+/** Whether threads can be had. Error: option_invalid, saying what they need. */
+export function checkThreads(inWorker: boolean): void {
+  const isPage = typeof globalThis.document !== "undefined";
+  const need = (what: string) => new RelataError("option_invalid", "threads", `threads: ${what}`);
+  if (globalThis.crossOriginIsolated === false)
+    throw need("more than one needs a cross-origin isolated page (COOP and COEP headers)");
+  if (typeof SharedArrayBuffer === "undefined")
+    throw need("more than one needs SharedArrayBuffer, which is missing here");
+  if (isPage && !inWorker) throw need("in a page, more than one needs the model in a worker");
 }

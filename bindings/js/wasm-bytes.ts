@@ -4,10 +4,19 @@ import { RelataError, wordsOf } from "./errors.js";
 import type { Variant } from "./types.js";
 
 /** The file beside this package. Bundlers find the files by these expressions. */
-export function wasmAddress(variant: Variant): URL {
+export function wasmAddress(variant: Variant, numThreads: number): URL {
+  if (numThreads > 1)
+    return variant === "relaxed"
+      ? new URL("./wasm/threads/relata-relaxed.wasm", import.meta.url)
+      : new URL("./wasm/threads/relata.wasm", import.meta.url);
   return variant === "relaxed"
     ? new URL("./wasm/relata-relaxed.wasm", import.meta.url)
     : new URL("./wasm/relata.wasm", import.meta.url);
+}
+
+/** The glue of the builds with threads. */
+export function threadsGlueAddress(): URL {
+  return new URL("./wasm/threads/relata.js", import.meta.url);
 }
 
 /** Error: wasm_unavailable. */

@@ -28,7 +28,12 @@ function postFailure(id: number, error: unknown): void {
   post({ type: "failed", id, failure: { code, where, message } });
 }
 
-async function load({ source, wasm, dtype }: Extract<Request, { type: "load" }>): Promise<void> {
+async function load({
+  source,
+  wasm,
+  dtype,
+  numThreads,
+}: Extract<Request, { type: "load" }>): Promise<void> {
   const module = await compileCore(typeof wasm === "string" ? await wasmBytes(wasm) : wasm);
   const folder =
     typeof source === "string" || source instanceof URL
@@ -36,7 +41,9 @@ async function load({ source, wasm, dtype }: Extract<Request, { type: "load" }>)
       : folderOf(source);
   const onProgress = (progress: Extract<Reply, { type: "progress" }>["progress"]) =>
     post({ type: "progress", progress });
-  engine = await Engine.load(await Core.instantiate(module), folder, dtype, { onProgress });
+  engine = await Engine.load(await Core.instantiate(module, numThreads), folder, dtype, {
+    onProgress,
+  });
   post({ type: "loaded", info: engine.info });
 }
 

@@ -64,6 +64,6 @@ EMSCRIPTEN_BINDINGS(load) {
       .function("tensors", +[](const ModelLoader& loader) { return list(loader.tensors(), tensor); })
       .function("next", +[](const ModelLoader& loader) { return loader.next() ? tensor(*loader.next()) : val::null(); })
       .function("accept", +[](ModelLoader& loader, const Bytes& bytes) { return checked(loader.accept(span(bytes))); })
-      .function("finish", +[](ModelLoader& loader) {
-        return checked(loader.finish(), [](auto& model) { return owned(model.release()); }); });
+      .function("finish", +[](ModelLoader& loader, int num_threads) {
+        return checked(loader.finish(num_threads), [](auto& model) { return owned(model.release()); }); });
 }

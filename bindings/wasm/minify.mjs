@@ -8,7 +8,12 @@ import { minify } from "rolldown/experimental";
 const files = process.argv.slice(2);
 for (let i = 0; i < files.length; i += 2) {
   const [from, to] = files.slice(i, i + 2);
-  const { code, errors } = await minify(from, readFileSync(from, "utf8"), { module: true });
+  // The threads' workers import the glue they come from under whatever name a bundler gave it.
+  const text = readFileSync(from, "utf8").replace(
+    /new Worker\(new URL\("relata\.js",\s*import\.meta\.url\)/,
+    "new Worker(new URL(import.meta.url)",
+  );
+  const { code, errors } = await minify(from, text, { module: true });
   if (errors?.length) throw new Error(`${from} cannot be minified: ${errors[0].message}`);
   // Bundlers find the worker and the module by addresses in plain quotes.
   writeFileSync(to, code.replace(/\bnew URL\(`([^`"$\\]+)`/g, 'new URL("$1"'));

@@ -52,6 +52,22 @@ float round_row(const float* values, const float* reach, int depth, std::int16_t
   return top > 1e-30F ? top / limit : 0;
 }
 
+/// output = sums * column scale * row scale + bias, of one row. The sums come in whole vectors.
+template <class Arch>
+[[gnu::noinline]] void scale_sums(const std::int32_t* sums, float row_scale,
+                                  const float* column_scales, const float* bias, int count,
+                                  float* output) {
+  for (int col = 0; col < count; col += simd::kWidth<Arch>) {
+    // Scales are padded to whole panels.
+    auto result = xsimd::to_float(simd::Ints<Arch>::load_unaligned(sums + col)) *
+                  (simd::load<Arch>(column_scales + col) * simd::Floats<Arch>(row_scale));
+    if (bias != nullptr) {
+      result += simd::load_at<Arch>(bias, col, count, 0);
+    }
+    simd::store_at<Arch>(output, col, count, result);
+  }
+}
+
 /// Rows rows of rounded activations times Vectors vectors of each of Panels panels: output = sums *
 /// column scale * row scale + bias. Weights are read as they are kept, or widened to 16 bits.
 template <class Arch, int Rows, int Panels, int Vectors, class Weight>
@@ -86,20 +102,19 @@ void int8_tile(const std::int16_t* input, int input_stride, const float* row_sca
       }
     }
   }
+  constexpr int kCols = Panels * kPanelWidth;
+  std::int32_t whole[Rows * kCols];
   for (int r = 0; r < Rows; ++r) {
-    float* row = output + static_cast<std::ptrdiff_t>(r) * output_stride;
     for (int p = 0; p < Panels; ++p) {
-      for (int v = 0; v < Vectors && p * kPanelWidth + v * kWidth < cols; ++v) {
-        const int col = p * kPanelWidth + v * kWidth;
-        // Scales are padded to whole panels.
-        auto result = xsimd::to_float(sums[r][p][v]) *
-                      (simd::load<Arch>(column_scales + col) * simd::Floats<Arch>(row_scales[r]));
-        if (bias != nullptr) {
-          result += simd::load_at<Arch>(bias, col, cols, 0);
-        }
-        simd::store_at<Arch>(row, col, cols, result);
+      for (int v = 0; v < Vectors; ++v) {
+        sums[r][p][v].store_unaligned(whole + r * kCols + p * kPanelWidth + v * kWidth);
       }
     }
+  }
+  const int count = std::min(cols, (Panels - 1) * kPanelWidth + Vectors * kWidth);
+  for (int r = 0; r < Rows; ++r) {
+    scale_sums<Arch>(whole + r * kCols, row_scales[r], column_scales, bias, count,
+                     output + static_cast<std::ptrdiff_t>(r) * output_stride);
   }
 }
 
