@@ -30,7 +30,13 @@ export function reportSizes() {
   const isCore = (file) => relative(join(root, "dist/package/wasm"), file)[0] !== ".";
   const rows = [
     // A page loads one of them.
-    ...variants.map((file) => measure(`${basename(file)} + glue`, [file, ...glue], kBudgets.wasm)),
+    ...variants.map((file) =>
+      measure(
+        `${relative(join(root, "dist/package"), file)} + glue`,
+        [file, join(dirname(file), "relata.js")],
+        kBudgets.wasm,
+      ),
+    ),
     measure(
       "package JavaScript",
       files("dist/package", ".js").filter((file) => !isCore(file)),
