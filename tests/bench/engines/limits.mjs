@@ -5,11 +5,11 @@ const kMegabytes = 40;
 const kProbes = {
   /** It takes no rounds. */
   read: { rounds: 0, work: (kMegabytes << 20) / 1e9, unit: "GB/s" },
-  multiply_add: { rounds: 200_000, work: (200_000 * 12 * 8) / 1e9, unit: "GFLOP/s" },
-  relaxed_multiply_add: { rounds: 200_000, work: (200_000 * 12 * 8) / 1e9, unit: "GFLOP/s" },
-  dot_row: { rounds: 200_000, work: (200_000 * 64) / 1e9, unit: "GMAC/s" },
-  dot_rows: { rounds: 200_000, work: (200_000 * 64) / 1e9, unit: "GMAC/s" },
-  relaxed_dot_rows: { rounds: 200_000, work: (200_000 * 128) / 1e9, unit: "GMAC/s" },
+  multiply_add: { rounds: 2_000_000, work: (2_000_000 * 12 * 8) / 1e9, unit: "GFLOP/s" },
+  relaxed_multiply_add: { rounds: 2_000_000, work: (2_000_000 * 12 * 8) / 1e9, unit: "GFLOP/s" },
+  dot_row: { rounds: 2_000_000, work: (2_000_000 * 64) / 1e9, unit: "GMAC/s" },
+  dot_rows: { rounds: 2_000_000, work: (2_000_000 * 64) / 1e9, unit: "GMAC/s" },
+  relaxed_dot_rows: { rounds: 2_000_000, work: (2_000_000 * 128) / 1e9, unit: "GMAC/s" },
 };
 const kCalls = 5;
 
