@@ -103,7 +103,7 @@ function downloads(peers) {
   const transformers = at("@huggingface/transformers");
   const groups = {
     relata: filesBelow(join(root, "dist/package")).filter(
-      (file) => /\.(js|wasm)$/.test(file) && !/[\\/](node|cli)\.js$/.test(file),
+      (file) => /\.(js|wasm)$/.test(file) && !/[\\/](node\.js|cli(\.js|[\\/].*))$/.test(file),
     ),
     "onnxruntime-web": [
       at("onnxruntime-web/dist/ort.wasm.min.mjs"),
