@@ -13,7 +13,12 @@ function serviceWorker(): Plugin {
       const digest = createHash("sha256");
       for (const file of Object.values(bundle))
         digest.update(file.type === "chunk" ? file.code : file.source);
-      const built = Object.keys(bundle).filter((name) => name !== "index.html");
+      // The page takes one thread: the package's builds with threads are for others.
+      const isThreads = (name: string) => name.includes("wasm/threads/");
+      const built = Object.values(bundle)
+        .filter((file) => file.type === "chunk" || !file.originalFileNames.some(isThreads))
+        .map((file) => file.fileName)
+        .filter((name) => name !== "index.html");
       const files = ["./", ...built.sort(), ...readdirSync(at("public"))];
       const source = readFileSync(at("service-worker.js"), "utf8")
         .replace("FILES;", `${JSON.stringify(files)};`)
