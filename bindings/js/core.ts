@@ -20,6 +20,17 @@ export interface RawTensor {
   readonly shape: readonly number[];
   readonly offset: number;
   readonly bytes: number;
+  /** Of integers: what they are multiplied by, one factor or one a row. Else empty. */
+  readonly scales: Float32Array;
+  /** Which of several files it lies in. */
+  readonly file?: number;
+}
+
+/** What a model's files hold. */
+export interface RawContents {
+  /** As config.json says it; "" where the file itself does not. */
+  readonly config: string;
+  readonly tensors: readonly RawTensor[];
 }
 
 export interface RawLoader extends Handle {
@@ -186,6 +197,18 @@ export interface RawModule {
   ggufHeaderSize(prefix: RawBuffer<Uint8Array>, fileSize: number): number | Failure;
   ggufVocabulary(header: RawBuffer<Uint8Array>, fileSize: number): RawVocabulary | Failure;
   Ctranslate2Scanner: { open(fileSize: number): RawScanner };
+  safetensorsContents(header: RawBuffer<Uint8Array>, fileSize: number): RawContents | Failure;
+  ggufContents(header: RawBuffer<Uint8Array>, fileSize: number): RawContents | Failure;
+  ctranslate2Contents(
+    index: RawIndex,
+    config: Uint8Array,
+    sourceFile: string,
+    source: Uint8Array,
+    targetFile: string,
+    target: Uint8Array,
+  ): RawContents | Failure;
+  /** A tensor's values, without its scales; null where no weights have the type. */
+  decode(dtype: string, bytes: RawBuffer<Uint8Array>): Float32Array | null;
   ModelLoader: {
     open(
       config: Uint8Array,

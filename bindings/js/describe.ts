@@ -41,7 +41,14 @@ function describeRelation(raw: RawRelation): RelationInfo {
   };
 }
 
-export function describeModel(raw: RawDescription, tensors: readonly RawTensor[]): ModelInfo {
+/** What was loaded, besides the model itself. */
+export interface Loaded {
+  readonly tensors: readonly RawTensor[];
+  readonly format: string;
+  readonly tokenizerKind: string;
+}
+
+export function describeModel(raw: RawDescription, loaded: Loaded): ModelInfo {
   const {
     encoderRelation,
     decoderRelation,
@@ -56,11 +63,13 @@ export function describeModel(raw: RawDescription, tensors: readonly RawTensor[]
   return {
     ...sizes,
     search: { numBeams, numReturnSequences, doSample, maxNewTokens },
+    format: loaded.format,
+    tokenizer: loaded.tokenizerKind,
     relation: {
       encoder_self: describeRelation(encoderRelation),
       decoder_self: describeRelation(decoderRelation),
     },
-    tensors: tensors.map(({ name, dtype, shape, bytes }) => ({ name, dtype, shape, bytes })),
+    tensors: loaded.tensors.map(({ name, dtype, shape, bytes }) => ({ name, dtype, shape, bytes })),
   };
 }
 

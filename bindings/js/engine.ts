@@ -28,7 +28,7 @@ export class Engine implements Backend {
     this.#loaded = loaded;
     this.#startId = description.decoderStartTokenId;
     this.#eosIds = description.eosTokenIds;
-    this.info = describeModel(description, loaded.tensors);
+    this.info = describeModel(description, loaded);
   }
 
   static async load(core: Core, folder: Folder, dtype: Dtype, watch: Watch): Promise<Engine> {

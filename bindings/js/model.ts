@@ -3,11 +3,11 @@
 
 import { loadBackend, type Platform } from "./backend.js";
 import { disposedError, RelataError } from "./errors.js";
+import { fetchFolder } from "./fetched.js";
 import * as check from "./options.js";
 import type { Ask, Backend, CallContext, Calls, Forced, Generated } from "./protocol.js";
 import { relationOf, relationsOf } from "./relation-options.js";
 import { kSearchNames, searchOf } from "./search-options.js";
-import { fetchFolder } from "./source.js";
 import type {
   AttendOptions,
   AttendResult,

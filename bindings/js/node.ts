@@ -1,12 +1,13 @@
-// The package's entry for Node: the same, and a source may be a folder's path.
+// The package's entry for Node: the same, and a source may be the path of a folder or a file.
 
-import { open, readFile } from "node:fs/promises";
+import { open, readdir, readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { loadBackend, type Platform } from "./backend.js";
 import { RelataError, wordsOf } from "./errors.js";
+import { fetchFolder } from "./fetched.js";
 import { Model as BrowserModel } from "./model.js";
-import { type Folder, fetchFolder, rangedFile, unsupportedScheme } from "./source.js";
+import { type Folder, type OpenFile, rangedFile, unsupportedScheme } from "./source.js";
 import type { LoadOptions, Source } from "./types.js";
 import { wasmBytes } from "./wasm-bytes.js";
 
@@ -33,38 +34,45 @@ function localPath(address: URL): string {
 
 function pathFolder(address: URL): Folder {
   const folder = localPath(address);
+  const at = (file: string) => (file === "" ? folder : resolve(folder, file));
   return {
-    place: (file) => resolve(folder, file),
-    async open(file, signal) {
-      const place = resolve(folder, file);
-      const unreadable = (error: unknown) =>
-        new RelataError(
-          "file_missing",
-          place,
-          `${place} cannot be opened: ${wordsOf(error)}`,
-          error,
-        );
-      const handle = await open(place).catch((error: unknown) => {
-        if (isMissing(error)) return null;
-        throw unreadable(error);
-      });
-      if (handle === null) return null;
-      const { size } = await handle.stat();
-      const range = async (offset: number, length: number) => {
-        const bytes = new Uint8Array(length);
-        const { bytesRead } = await handle.read(bytes, 0, length, offset);
-        return bytes.subarray(0, bytesRead);
-      };
-      return rangedFile(size, range, { place, signal, close: () => handle.close() });
+    place: at,
+    fileFirst: true,
+    open: (file, signal) => openPath(at(file), signal),
+    async list() {
+      const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
+      return entries.filter((entry) => !entry.isDirectory()).map(({ name }) => name);
     },
   };
+}
+
+/** Null where there is nothing, or a folder. */
+async function openPath(place: string, signal?: AbortSignal): Promise<OpenFile | null> {
+  const unreadable = (error: unknown) =>
+    new RelataError("file_missing", place, `${place} cannot be opened: ${wordsOf(error)}`, error);
+  const handle = await open(place).catch((error: unknown) => {
+    if (isMissing(error)) return null;
+    throw unreadable(error);
+  });
+  if (handle === null) return null;
+  const stats = await handle.stat();
+  if (stats.isDirectory()) {
+    await handle.close();
+    return null;
+  }
+  const range = async (offset: number, length: number) => {
+    const bytes = new Uint8Array(length);
+    const { bytesRead } = await handle.read(bytes, 0, length, offset);
+    return bytes.subarray(0, bytesRead);
+  };
+  return rangedFile(stats.size, range, { place, signal, close: () => handle.close() });
 }
 
 function isMissing(error: unknown): boolean {
   return (
     error instanceof Error &&
     "code" in error &&
-    (error.code === "ENOENT" || error.code === "ENOTDIR")
+    ["ENOENT", "ENOTDIR", "EISDIR"].includes(String(error.code))
   );
 }
 

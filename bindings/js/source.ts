@@ -1,4 +1,4 @@
-// Where a model's files come from. Every file is read front to back in pieces, so that no file is held as a whole.
+// Where a model's files come from. Every file is read in pieces, so that no file is held as a whole.
 
 import { RelataError, wordsOf } from "./errors.js";
 import type { Source } from "./types.js";
@@ -6,20 +6,28 @@ import type { Source } from "./types.js";
 /** Bytes handed on at once. */
 export const kPieceBytes = 1 << 20;
 
-/** A file open for reading, front to back. */
+/** A file open for reading. */
 export interface OpenFile {
   readonly size: number;
-  /** The bytes [offset, offset + length), in pieces. No call may start before the end of the last one. */
+  /** False where what lies before a byte has to be gone through to reach it. Known after the first `peek`. */
+  readonly seekable: boolean;
+  /** The bytes [offset, offset + length), in pieces. Forwards is cheap. No call may start before the end of the last one. */
   read(offset: number, length: number): AsyncIterable<Uint8Array>;
+  /** The same for a few bytes, which need not lie ahead. */
+  peek(offset: number, length: number): Promise<Uint8Array>;
   close(): Promise<void>;
 }
 
-/** A model's folder. */
+/** A model's folder, or the one file that holds all of it. */
 export interface Folder {
-  /** How messages name a file of it. */
+  /** How messages name a file of it; "" names the source itself. */
   place(file: string): string;
-  /** Null where there is no such file. */
+  /** Null where there is no such file. "" is the source itself, where that is a file. */
   open(file: string, signal?: AbortSignal): Promise<OpenFile | null>;
+  /** The files in it; null where nobody can say. */
+  list(): Promise<readonly string[] | null>;
+  /** Whether to ask for the source itself first. */
+  readonly fileFirst: boolean;
 }
 
 /** A file whose bytes can be had from anywhere in it. */
@@ -32,8 +40,9 @@ export function rangedFile(
     signal,
   }: { place: string; close?: () => Promise<void>; signal?: AbortSignal | undefined },
 ): OpenFile {
-  return {
+  const file: OpenFile = {
     size,
+    seekable: true,
     async *read(offset, length) {
       const end = Math.min(offset + length, size);
       for (let at = offset; at < end; at += kPieceBytes) {
@@ -52,58 +61,90 @@ export function rangedFile(
         yield piece;
       }
     },
+    peek: (offset, length) => gather(file, offset, length),
     close: close ?? (async () => {}),
   };
+  return file;
 }
 
-/** All of a file's bytes; for the small ones. */
-export async function readAll(file: OpenFile): Promise<Uint8Array<ArrayBuffer>> {
-  const bytes = new Uint8Array(file.size);
+/** The bytes [offset, offset + length) in one piece, fewer where the file ends before. */
+export async function gather(
+  file: Pick<OpenFile, "size" | "read">,
+  offset: number,
+  length: number,
+): Promise<Uint8Array<ArrayBuffer>> {
+  const bytes = new Uint8Array(Math.max(0, Math.min(length, file.size - offset)));
   let at = 0;
-  for await (const piece of file.read(0, file.size)) {
+  for await (const piece of file.read(offset, bytes.length)) {
     bytes.set(piece, at);
     at += piece.length;
   }
   return bytes.subarray(0, at);
 }
 
-/** The folder of files or bytes a source names; null where it is an address instead. */
+/** The files or bytes a source consists of. Error: option_invalid. */
 export function folderOf(source: Exclude<Source, string | URL>): Folder {
-  return Array.isArray(source)
-    ? filesFolder(source)
-    : bytesFolder(source as Readonly<Record<string, ArrayBuffer | Uint8Array>>);
+  if (Array.isArray(source)) return filesFolder(source);
+  if (source instanceof Blob) return filesFolder([source as File]);
+  if (isBytes(source)) return namedFolder(new Map([["", bytesFile(source)]]));
+  return bytesFolder(source as Readonly<Record<string, ArrayBuffer | Uint8Array>>);
+}
+
+type Opener = (place: string, signal?: AbortSignal) => OpenFile;
+
+/** Files that are all at hand. A single one may be the whole model. */
+function namedFolder(files: ReadonlyMap<string, Opener>): Folder {
+  const [only, another] = files.keys();
+  const place = (name: string) => (name === "" ? (only ?? "") || "the file" : name);
+  const alone = another === undefined && !/\.json$/i.test(only ?? "");
+  return {
+    place,
+    fileFirst: true,
+    async open(name, signal) {
+      const opener = files.get(name === "" && alone ? (only ?? "") : name);
+      return opener === undefined ? null : opener(place(name), signal);
+    },
+    list: async () => [...files.keys()],
+  };
 }
 
 function filesFolder(files: readonly File[]): Folder {
   const wrong = files.findIndex((file) => !(file instanceof Blob) || typeof file.name !== "string");
   if (wrong >= 0) throw invalidSource(`[${wrong}] is not a File`);
-  return {
-    place: (name) => name,
-    async open(name, signal) {
-      const file = files.find((candidate) => candidate.name === name);
-      if (file === undefined) return null;
-      const range = async (offset: number, length: number) =>
-        new Uint8Array(await file.slice(offset, offset + length).arrayBuffer());
-      return rangedFile(file.size, range, { place: name, signal });
-    },
-  };
+  // A chosen folder's files know their place in it, whose first part is the folder's own name.
+  const nameOf = ({ webkitRelativePath, name }: File) =>
+    webkitRelativePath ? webkitRelativePath.replace(/^[^/]*\//, "") : name;
+  return namedFolder(
+    new Map(
+      files.map((file) => {
+        const range = async (offset: number, length: number) =>
+          new Uint8Array(await file.slice(offset, offset + length).arrayBuffer());
+        return [nameOf(file), (place, signal) => rangedFile(file.size, range, { place, signal })];
+      }),
+    ),
+  );
+}
+
+function isBytes(value: unknown): value is ArrayBuffer | Uint8Array {
+  return value instanceof ArrayBuffer || value instanceof Uint8Array;
+}
+
+function bytesFile(given: ArrayBuffer | Uint8Array): Opener {
+  const bytes = given instanceof Uint8Array ? given : new Uint8Array(given);
+  const range = (offset: number, length: number) => bytes.subarray(offset, offset + length);
+  return (place, signal) => rangedFile(bytes.length, range, { place, signal });
 }
 
 function bytesFolder(files: Readonly<Record<string, ArrayBuffer | Uint8Array>>): Folder {
-  for (const [name, bytes] of Object.entries(files)) {
-    if (bytes instanceof ArrayBuffer || bytes instanceof Uint8Array) continue;
-    throw invalidSource(`${name} is neither an ArrayBuffer nor a Uint8Array`);
-  }
-  return {
-    place: (name) => name,
-    async open(name, signal) {
-      const entry = Object.hasOwn(files, name) ? files[name] : undefined;
-      if (entry === undefined) return null;
-      const bytes = entry instanceof Uint8Array ? entry : new Uint8Array(entry);
-      const range = (offset: number, length: number) => bytes.subarray(offset, offset + length);
-      return rangedFile(bytes.length, range, { place: name, signal });
-    },
-  };
+  return namedFolder(
+    new Map(
+      Object.entries(files).map(([name, bytes]) => {
+        if (!isBytes(bytes))
+          throw invalidSource(`${name} is neither an ArrayBuffer nor a Uint8Array`);
+        return [name, bytesFile(bytes)];
+      }),
+    ),
+  );
 }
 
 export function invalidSource(problem: string): RelataError {
@@ -115,85 +156,4 @@ export function unsupportedScheme({ protocol }: URL): RelataError {
   return invalidSource(
     `${protocol} addresses are not supported: a folder is at http:, https: or file:`,
   );
-}
-
-/** A folder behind an address; a last `/` is added where it is missing. Error: option_invalid. */
-export function fetchFolder(address: URL): Folder {
-  if (address.pathname !== "" && !address.pathname.startsWith("/"))
-    throw unsupportedScheme(address);
-  const base = new URL(address);
-  if (!base.pathname.endsWith("/")) base.pathname += "/";
-  return {
-    place: (file) => new URL(file, base).href,
-    open: (file, signal) => openAddress(new URL(file, base), signal),
-  };
-}
-
-/** Asks for an address; null where the server has nothing there. */
-async function openAddress(address: URL, signal?: AbortSignal): Promise<OpenFile | null> {
-  const place = address.href;
-  const network = (problem: string, cause?: unknown) =>
-    new RelataError("network", place, `${place} ${problem}`, cause);
-  const orReason = (error: unknown) =>
-    signal?.aborted ? signal.reason : network(`cannot be fetched: ${wordsOf(error)}`, error);
-
-  const response = await fetch(address, signal ? { signal } : {}).catch((error: unknown) => {
-    throw orReason(error);
-  });
-  // Servers of single-page applications answer any address with their page.
-  const isPage = response.headers.get("content-type")?.startsWith("text/html") ?? false;
-  if (response.status === 404 || response.status === 410 || (response.ok && isPage)) {
-    await response.body?.cancel();
-    return null;
-  }
-  if (!response.ok) {
-    await response.body?.cancel();
-    throw network(`was answered with HTTP status ${response.status}`);
-  }
-
-  const size = Number(response.headers.get("content-length") ?? Number.NaN);
-  if (
-    response.body === null ||
-    !Number.isSafeInteger(size) ||
-    response.headers.has("content-encoding")
-  ) {
-    // The length of what will arrive is not known before it has.
-    const bytes = new Uint8Array(
-      await response.arrayBuffer().catch((error: unknown) => {
-        throw orReason(error);
-      }),
-    );
-    return rangedFile(bytes.length, (offset, length) => bytes.subarray(offset, offset + length), {
-      place,
-      signal,
-    });
-  }
-
-  const reader = response.body.getReader();
-  let rest = new Uint8Array(0);
-  let position = 0;
-  return {
-    size,
-    async *read(offset, length) {
-      const end = Math.min(offset + length, size);
-      while (position < end) {
-        if (rest.length === 0) {
-          const { done, value } = await reader.read().catch((error: unknown) => {
-            throw orReason(error);
-          });
-          if (done) throw network(`ended after ${position} of ${size} bytes`);
-          rest = value;
-          continue;
-        }
-        const skipped = Math.min(rest.length, Math.max(0, offset - position));
-        const piece = rest.subarray(skipped, Math.min(rest.length, end - position));
-        rest = rest.subarray(skipped + piece.length);
-        position += skipped + piece.length;
-        if (piece.length > 0) yield piece;
-      }
-    },
-    async close() {
-      await reader.cancel().catch(() => {});
-    },
-  };
 }

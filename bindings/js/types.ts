@@ -9,10 +9,16 @@ export type * from "./search-types.js";
 /** Which attention of the model: inside the encoder, inside the decoder (causal), or decoder to encoder. */
 export type AttentionKind = "encoder_self" | "decoder_self" | "cross";
 
-/** Where a model comes from: a folder's URL, a folder's path (Node), files, or bytes by file name. */
+/**
+ * Where a model comes from: the URL of a folder or a file, a path (Node), files, or bytes by file name; a model in one file
+ * (GGUF, .argosmodel) may also come as that file or its bytes.
+ */
 export type Source =
   | string
   | URL
+  | File
+  | ArrayBuffer
+  | Uint8Array
   | readonly File[]
   | Readonly<Record<string, ArrayBuffer | Uint8Array>>;
 
@@ -247,6 +253,10 @@ export interface TensorInfo {
 
 export interface ModelInfo {
   readonly modelType: string;
+  /** What the weights came in: "safetensors", "GGUF 3", "CTranslate2 6". */
+  readonly format: string;
+  /** What the tokenizer was made from, in words. */
+  readonly tokenizer: string;
   readonly vocabSize: number;
   readonly dModel: number;
   readonly dFf: number;

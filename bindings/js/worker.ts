@@ -3,8 +3,9 @@
 import { Core, compileCore } from "./core.js";
 import { Engine } from "./engine.js";
 import { RelataError } from "./errors.js";
+import { fetchFolder } from "./fetched.js";
 import type { Ask, CallRequest, Method, Reply, Request, Results } from "./protocol.js";
-import { fetchFolder, folderOf } from "./source.js";
+import { folderOf } from "./source.js";
 import type { AttentionTrace } from "./types.js";
 import { wasmBytes } from "./wasm-bytes.js";
 

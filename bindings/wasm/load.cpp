@@ -1,8 +1,10 @@
 // From files to a model: buffers of this heap, what each kind of file is read by, and the loader.
 #include "bindings/wasm/values.hpp"
+#include "src/formats/block_formats.hpp"
 #include "src/formats/ctranslate2.hpp"
 #include "src/formats/gguf.hpp"
 #include "src/formats/load_model.hpp"
+#include "src/formats/safetensors.hpp"
 
 namespace {
 using namespace relata;
@@ -19,7 +21,24 @@ kernels::WeightType weight_type(bool int8) {
 // clang-format off
 val tensor(const TensorInfo& info) {
   return object({{"name", info.name}, {"dtype", info.dtype}, {"shape", list(info.shape, number)},
-                 {"offset", number(info.offset)}, {"bytes", number(info.bytes)}});
+                 {"offset", number(info.offset)}, {"bytes", number(info.bytes)}, {"scales", copy(info.scales)}});
+}
+val contents(const string& config, const std::vector<TensorInfo>& tensors) {
+  return object({{"config", config}, {"tensors", list(tensors, tensor)}});
+}
+/// Rows do not matter to formats: a row is whole blocks.
+val decode(const string& dtype, const Bytes& bytes) {
+  const formats::BlockFormat* format = formats::find_block_format(dtype);
+  if (format == nullptr) {
+    return val::null();
+  }
+  const auto count = static_cast<int>(bytes.size() / static_cast<std::size_t>(format->block_bytes)) * format->block_values;
+  auto values = AlignedBuffer<float>::allocate(static_cast<std::size_t>(count), "tensor");
+  if (!values.ok()) {
+    return failure(values.error());
+  }
+  formats::decode_row(*format, span(bytes).data(), count, values.value().data());
+  return copy(values.value());
 }
 val vocabulary(const formats::GgufVocabulary& gguf) {
   const auto text = [](const string& piece) { return val(piece); };
@@ -44,6 +63,19 @@ EMSCRIPTEN_BINDINGS(load) {
   function("ggufVocabulary", +[](const Bytes& header, double file_size) {
     const auto read = formats::read_gguf(span(header), bindings::size(file_size));
     return read.ok() ? checked(formats::read_gguf_vocabulary(read.value()), vocabulary) : failure(read.error()); });
+  function("safetensorsContents", +[](const Bytes& header, double file_size) {
+    return checked(formats::read_header(span(header), bindings::size(file_size)), [](auto& tensors) { return contents("", tensors); }); });
+  function("ggufContents", +[](const Bytes& header, double file_size) {
+    auto read = formats::read_gguf(span(header), bindings::size(file_size));
+    if (!read.ok()) {
+      return failure(read.error());
+    }
+    return checked(formats::read_gguf_t5(read.value()), [&](auto& file) { return contents(file.text, read.value().tensors); }); });
+  function("ctranslate2Contents", +[](const Ctranslate2Index& index, const string& config, const string& source_file,
+                                      const string& source, const string& target_file, const string& target) {
+    return checked(formats::read_ctranslate2(index, {config, {source_file, source}, {target_file, target}}),
+                   [](auto& model) { return contents(model.file.text, model.tensors); }); });
+  function("decode", &decode);
   class_<Ctranslate2Index>("Ctranslate2Index")
       .function("tokens", +[](const Ctranslate2Index& index, const string& config) {
         return checked(formats::read_ctranslate2_tokens(index, config), tokens); });

@@ -56,6 +56,7 @@ enum class ScaleShape {
 
 struct ConfigFile {
   Config config;
+  Json json;  // what config.json would hold, where the model has no such file
   TensorNames names;
   RelationIndex encoder_index;
   RelationIndex decoder_index;

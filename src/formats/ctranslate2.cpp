@@ -243,6 +243,7 @@ Result<Ctranslate2Model> read_ctranslate2(const Ctranslate2Index& index,
   RELATA_TRY_ASSIGN(model.file, read_config(object, nullptr));
   RELATA_TRY_ASSIGN(model.tensors, TensorLister(variables, model.file).list());
   RELATA_TRY(variables.check_all_asked());
+  model.file.json = std::move(config);
   return model;
 }
 

@@ -189,7 +189,9 @@ Result<ConfigFile> read_gguf_t5(GgufHeader& header) {
     tensor.name = std::move(renamed);
   }
   RELATA_TRY_ASSIGN(const JsonObject object, JsonObject::top(config, kGgufFile));
-  return read_config(object, nullptr);
+  RELATA_TRY_ASSIGN(ConfigFile file, read_config(object, nullptr));
+  file.json = std::move(config);
+  return file;
 }
 
 Result<GgufVocabulary> read_gguf_vocabulary(const GgufHeader& header) {

@@ -16,8 +16,8 @@ export const repository = root;
 export const packageFolder = dirname(createRequire(import.meta.url).resolve("relata/package.json"));
 
 export const golden = (name) => join(root, "tests/golden", name);
-export const goldenJson = (name) =>
-  JSON.parse(readFileSync(join(golden(name), "expected.json"), "utf8"));
+export const goldenJson = (name, file = "expected.json") =>
+  JSON.parse(readFileSync(join(golden(name), file), "utf8"));
 
 /** Every golden model's folder name. */
 export const goldenNames = readdirSync(join(root, "tests/golden")).filter((name) => {

@@ -1,7 +1,7 @@
 // A sentencepiece model as plain data, and its reader: sentencepiece_model.proto, the fields that change ids.
 
 import { RelataError } from "../errors.js";
-import { readMessage } from "./protobuf.js";
+import { MessageWriter, readMessage } from "./protobuf.js";
 import { invalid } from "./types.js";
 
 /** The numbers are those of the file. */
@@ -115,6 +115,31 @@ export function readPieceModel(bytes: Uint8Array, place: string): PieceModel {
     throw invalid(place, part, error instanceof Error ? error.message : String(error), error);
   }
   return model;
+}
+
+/** The file that `readPieceModel` reads as this model. */
+export function writePieceModel(model: PieceModel): Uint8Array<ArrayBuffer> {
+  const text = (value: string) => new TextEncoder().encode(value);
+  const file = new MessageWriter();
+  model.pieces.forEach((piece, id) => {
+    const entry = new MessageWriter()
+      .bytes(1, text(piece))
+      .float(2, model.scores[id] as number)
+      .number(3, model.types[id] as number);
+    file.bytes(1, entry.finish());
+  });
+  const algorithm = [...kAlgorithms].find(([, name]) => name === model.algorithm);
+  const trainer = new MessageWriter()
+    .number(3, algorithm?.[0] ?? 1)
+    .number(24, Number(model.whitespaceAsSuffix))
+    .number(35, Number(model.byteFallback))
+    .bytes(44, text(model.unkSurface));
+  const normalizer = new MessageWriter()
+    .bytes(2, model.charsMap)
+    .number(3, Number(model.addDummyPrefix))
+    .number(4, Number(model.removeExtraWhitespaces))
+    .number(5, Number(model.escapeWhitespaces));
+  return file.bytes(2, trainer.finish()).bytes(3, normalizer.finish()).finish();
 }
 
 function numberOf(value: number | Uint8Array): number {

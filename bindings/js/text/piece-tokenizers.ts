@@ -110,10 +110,14 @@ export class PieceTokenizer implements Tokenizer {
  */
 export function t5Conventions(
   model: PieceModel,
-  { extraIds = 100, legacy = true }: { extraIds?: number; legacy?: boolean } = {},
+  {
+    extraIds = 100,
+    legacy = true,
+    eos: end = "</s>",
+  }: { extraIds?: number; legacy?: boolean; eos?: string } = {},
 ): PieceConventions {
-  const eos = model.pieces.indexOf("</s>");
-  if (eos < 0) throw invalid(model.place, "pieces", "there is no </s>");
+  const eos = model.pieces.indexOf(end);
+  if (eos < 0) throw invalid(model.place, "pieces", `there is no ${end}`);
   const token = (content: string, id: number, strips: boolean): AddedToken => ({
     content,
     id,
@@ -123,9 +127,14 @@ export function t5Conventions(
     lstrip: strips,
     rstrip: strips,
   });
-  const added = ["<pad>", "</s>", "<unk>"]
+  const added = ["<pad>", end, "<unk>"]
     .map((content) => token(content, model.pieces.indexOf(content), false))
     .filter(({ id }) => id >= 0);
+  // GGUF files have them among the pieces.
+  model.pieces.forEach((piece, id) => {
+    if (model.types[id] === PieceType.userDefined && /^<extra_id_\d+>$/.test(piece))
+      added.push(token(piece, id, true));
+  });
   for (let i = 0; i < extraIds; i++)
     added.push(token(`<extra_id_${i}>`, model.pieces.length + extraIds - 1 - i, true));
   return { added, after: [eos], legacy };
@@ -208,27 +217,44 @@ export function listConventions(
   place: string,
   source: readonly string[],
   target: readonly string[] = source,
-  around: Pick<ListConventions, "before" | "after"> = {},
+  {
+    special = [],
+    unk = "<unk>",
+    ...around
+  }: Pick<ListConventions, "before" | "after"> & {
+    readonly unk?: string;
+    /** Besides the usual names. */
+    readonly special?: readonly string[];
+  } = {},
 ): ListConventions {
   return {
     place,
     // Of equal tokens the first one counts.
     source: new Map(source.map((token, id): [string, number] => [token, id]).reverse()),
     target: new Map(target.map((token, id) => [id, token])),
-    unk: "<unk>",
-    special: new Set(["<unk>", "<s>", "</s>", "<blank>", "<pad>"]),
+    unk,
+    special: new Set(["<unk>", "<s>", "</s>", "<blank>", "<pad>", ...special]),
     ...around,
   };
 }
 
-/** Marian's vocab.json, as Hugging Face writes it: piece to id for both sides. Error: tokenizer_invalid. */
-export function marianConventions(vocab: Uint8Array, place: string): ListConventions {
-  const file = Json.parse(vocab, place);
-  const ids = file.entries().map(([piece]): [string, number] => [piece, file.get(piece).id()]);
+/**
+ * Marian's vocab.json, as Hugging Face writes it: piece to id for both sides, or for the source where there is a target_vocab.json.
+ * Error: tokenizer_invalid.
+ */
+export function marianConventions(
+  vocab: Uint8Array,
+  place: string,
+  target: { readonly bytes: Uint8Array; readonly place: string } = { bytes: vocab, place },
+): ListConventions {
+  const read = (bytes: Uint8Array, from: string) => {
+    const file = Json.parse(bytes, from);
+    return file.entries().map(([piece]): [string, number] => [piece, file.get(piece).id()]);
+  };
   return {
     place,
-    source: new Map(ids),
-    target: new Map(ids.map(([piece, id]) => [id, piece])),
+    source: new Map(read(vocab, place)),
+    target: new Map(read(target.bytes, target.place).map(([piece, id]) => [id, piece])),
     unk: "<unk>",
     after: ["</s>"],
     special: new Set(["<unk>", "</s>", "<pad>"]),

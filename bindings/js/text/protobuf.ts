@@ -1,4 +1,4 @@
-// As much of protocol buffers as a sentencepiece model needs: the fields of a message, one after another.
+// As much of protocol buffers as a sentencepiece model needs: the fields of a message, one after another, read and written.
 
 /** A field's number and value: a number for varints (its low 32 bits, signed) and floats, bytes for everything longer. */
 export type UseField = (field: number, value: number | Uint8Array) => void;
@@ -47,5 +47,49 @@ export function readMessage(bytes: Uint8Array, use: UseField): void {
       default:
         throw broken(`a field of kind ${key & 7}`);
     }
+  }
+}
+
+export class MessageWriter {
+  #bytes = new Uint8Array(64);
+  #length = 0;
+
+  /** A whole number from 0 to 2^31. */
+  number(field: number, value: number): this {
+    return this.#varint(field * 8).#varint(value);
+  }
+
+  float(field: number, value: number): this {
+    const bytes = new Uint8Array(4);
+    new DataView(bytes.buffer).setFloat32(0, value, true);
+    return this.#varint(field * 8 + 5).#append(bytes);
+  }
+
+  bytes(field: number, value: Uint8Array): this {
+    return this.#varint(field * 8 + 2)
+      .#varint(value.length)
+      .#append(value);
+  }
+
+  finish(): Uint8Array<ArrayBuffer> {
+    return this.#bytes.slice(0, this.#length);
+  }
+
+  #varint(value: number): this {
+    let rest = value;
+    for (; rest >= 0x80; rest = Math.floor(rest / 0x80)) this.#append([(rest & 0x7f) | 0x80]);
+    return this.#append([rest]);
+  }
+
+  #append(bytes: ArrayLike<number>): this {
+    const length = this.#length + bytes.length;
+    if (length > this.#bytes.length) {
+      const larger = new Uint8Array(2 * length);
+      larger.set(this.#bytes);
+      this.#bytes = larger;
+    }
+    this.#bytes.set(bytes, this.#length);
+    this.#length = length;
+    return this;
   }
 }

@@ -1,0 +1,82 @@
+// A CTranslate2 folder: model.bin, whose index lies between its tensors, config.json, vocabularies, and sentencepiece models.
+
+import type { Core, RawIndex } from "../core.js";
+import { checkSignal, turn } from "../turn.js";
+import type { ModelFiles, WeightsFile } from "./files.js";
+import { kConfig } from "./hugging-face.js";
+import type { OpenedModel } from "./opened.js";
+import { listTokenizer, vocabulariesIn } from "./tokenizers.js";
+
+/**
+ * folder: "" or the subfolder with the weights, ending in "/". onScan: how far in the file, where all of it has to be gone
+ * through. Errors: of the files.
+ */
+export async function openCtranslate2(
+  core: Core,
+  files: ModelFiles,
+  folder: string,
+  weights: WeightsFile,
+  onScan: (position: number, file: WeightsFile) => void,
+): Promise<OpenedModel> {
+  const { file } = weights;
+  const config = (await files.small(`${folder}${kConfig}`))?.bytes ?? new Uint8Array(0);
+  const vocabularies = await vocabulariesIn(files, folder);
+  const version = new DataView((await file.peek(0, 4)).buffer).getUint32(0, true);
+  const index = await scan(core, weights, onScan, files.signal);
+  try {
+    const tokens = core.run(() => index.tokens(config));
+    const tokenizer = await listTokenizer(files, folder, vocabularies, tokens);
+    const { source, target } = vocabularies;
+    const last = (name: string) => name.slice(folder.length);
+    const texts = [
+      config,
+      last(source.name),
+      source.bytes,
+      last(target.name),
+      target.bytes,
+    ] as const;
+    return {
+      format: `CTranslate2 ${version}`,
+      weights: [weights],
+      tokenizer,
+      scanned: file.seekable ? 0 : file.size,
+      generationConfig: null,
+      loader: (int8) => core.run((raw) => raw.ModelLoader.openCtranslate2(index, ...texts, int8)),
+      contents: () => core.run((raw) => raw.ctranslate2Contents(index, ...texts)),
+      delete: () => index.delete(),
+    };
+  } catch (error) {
+    index.delete();
+    throw error;
+  }
+}
+
+/** The caller deletes the index. */
+async function scan(
+  core: Core,
+  weights: WeightsFile,
+  onScan: (position: number, file: WeightsFile) => void,
+  signal?: AbortSignal,
+): Promise<RawIndex> {
+  const { file } = weights;
+  const scanner = core.run((raw) => raw.Ctranslate2Scanner.open(file.size));
+  try {
+    for (;;) {
+      const { offset, bytes } = core.run(() => scanner.next());
+      if (bytes === 0) return core.run(() => scanner.finish());
+      const range = await file.peek(offset, bytes);
+      await turn();
+      checkSignal(signal);
+      const buffer = core.bytes(range.length);
+      try {
+        buffer.view().set(range);
+        core.run(() => scanner.accept(buffer));
+      } finally {
+        buffer.delete();
+      }
+      if (!file.seekable) onScan(offset + bytes, weights);
+    }
+  } finally {
+    scanner.delete();
+  }
+}

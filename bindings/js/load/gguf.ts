@@ -1,0 +1,57 @@
+// One GGUF file: configuration, vocabulary and tensors in their order.
+
+import type { Core, RawModule } from "../core.js";
+import { type Failure, RelataError } from "../errors.js";
+import { readHeader, type WeightsFile } from "./files.js";
+import type { OpenedModel } from "./opened.js";
+import { ggufTokenizer } from "./tokenizers.js";
+
+/** More than this is asked for where the vocabulary is longer. */
+const kFirstBytes = 1 << 16;
+/** What the core calls the file. */
+const kName = "model.gguf";
+
+/** Errors: of the file. */
+export async function openGguf(
+  core: Core,
+  weights: WeightsFile,
+  signal?: AbortSignal,
+): Promise<OpenedModel> {
+  const { file, place } = weights;
+  /** A call whose errors name the file by its place. */
+  const run = <T>(call: (raw: RawModule) => T): Exclude<T, Failure> => {
+    try {
+      return core.run(call);
+    } catch (error) {
+      if (!(error instanceof RelataError) || !error.where.startsWith(kName)) throw error;
+      const named = (text: string) => text.replace(kName, place);
+      throw new RelataError(error.code, named(error.where), named(error.message), error);
+    }
+  };
+  const header = await readHeader(
+    core,
+    weights,
+    kFirstBytes,
+    (shown) => run((raw) => raw.ggufHeaderSize(shown, file.size)),
+    signal,
+  );
+  try {
+    // First, so that a model of another kind is told that it is one.
+    const contents = run((raw) => raw.ggufContents(header, file.size));
+    const vocabulary = run((raw) => raw.ggufVocabulary(header, file.size));
+    const version = new DataView(header.view().slice(4, 8).buffer).getUint32(0, true);
+    return {
+      format: `GGUF ${version}`,
+      weights: [weights],
+      tokenizer: ggufTokenizer(vocabulary, JSON.parse(contents.config).eos_token_id, place),
+      scanned: 0,
+      generationConfig: null,
+      loader: (int8) => run((raw) => raw.ModelLoader.openGguf(header, file.size, int8)),
+      contents: () => contents,
+      delete: () => header.delete(),
+    };
+  } catch (error) {
+    header.delete();
+    throw error;
+  }
+}
