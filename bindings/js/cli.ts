@@ -1,8 +1,9 @@
 #!/usr/bin/env node
-// The command line: `relata run` and `relata inspect`.
+// The command line: `relata run`, `relata inspect` and `relata convert`.
 
 import { readFileSync } from "node:fs";
 import { UsageError } from "./cli/arguments.js";
+import { convert } from "./cli/convert.js";
 import { inspect } from "./cli/inspect.js";
 import { print } from "./cli/output.js";
 import { run } from "./cli/run.js";
@@ -24,15 +25,19 @@ const kHelp = `relata: relative-position encoder-decoder Transformers
       --output FILE [--resume]         write to FILE; go on with what an interrupted run has left there
       --workers N                      as many threads, each with a model of its own
       --perplexity                     of given pairs, with --target-field NAME ("target") or --target-column NAME|N (2)
-  relata inspect --model FOLDER        print the configuration, the relations, the tensors and their sizes
+  relata inspect --model FOLDER        print the format, the configuration, the relations, the tensors and their sizes
       --json                           the same as JSON
+  relata convert IN OUT                write any model as a folder with model.safetensors, which loads here and in transformers
+      --dtype TYPE                     f32 (default), f16 or int8
   relata --help | --version
 
-FOLDER is a path or a URL, and may stand without --model in inspect. It holds config.json, tokenizer.json and
-model.safetensors. After -- everything is TEXT. Exit status: 0 done, 1 failed, if only one of many texts, 2 not understood.
+FOLDER and IN are paths or URLs; FOLDER may stand without --model in inspect. They name a folder of Hugging Face or CTranslate2,
+a GGUF file or an .argosmodel package. After -- everything is TEXT. Exit status: 0 done, 1 failed, if only one of many texts,
+2 not understood.
 `;
 
-const kCommands = { run, inspect };
+const kCommands = { run, inspect, convert };
+const isCommand = (name: string): name is keyof typeof kCommands => Object.hasOwn(kCommands, name);
 
 function version(): string {
   const file = new URL("../../package.json", import.meta.url);
@@ -42,7 +47,7 @@ function version(): string {
 function unknownCommand(name: string): UsageError {
   const known = Object.keys(kCommands);
   const near = nearest(name, known);
-  const hint = near === null ? `the commands are ${known.join(" and ")}` : `the nearest is ${near}`;
+  const hint = near === null ? `the commands are ${known.join(", ")}` : `the nearest is ${near}`;
   return new UsageError(`"${name}" is no command; ${hint}`);
 }
 
@@ -53,9 +58,9 @@ async function main([command, ...rest]: readonly string[]): Promise<number> {
     if (command === "--version") await print(`${version()}\n`);
     else if (command === "--help" || command === "help" || options.includes("--help"))
       await print(kHelp);
-    else if (command === "run" || command === "inspect")
-      return (await kCommands[command](rest)) ? 1 : 0;
-    else if (command === undefined) throw new UsageError("a command is missing: run or inspect");
+    else if (command === undefined)
+      throw new UsageError(`a command is missing: ${Object.keys(kCommands).join(", ")}`);
+    else if (isCommand(command)) return (await kCommands[command](rest)) ? 1 : 0;
     else throw unknownCommand(command);
     return 0;
   } catch (error) {

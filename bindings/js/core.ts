@@ -23,7 +23,7 @@ export interface RawTensor {
   /** Of integers: what they are multiplied by, one factor or one a row. Else empty. */
   readonly scales: Float32Array;
   /** Which of several files it lies in. */
-  readonly file?: number;
+  readonly file: number;
 }
 
 /** What a model's files hold. */
@@ -188,16 +188,36 @@ export interface RawScanner extends Handle {
   finish(): RawIndex | Failure;
 }
 
+/** An index, and name, header and size of each of its files. */
+export type RawShards = readonly [
+  index: Uint8Array,
+  names: readonly string[],
+  headers: readonly RawBuffer<Uint8Array>[],
+  sizes: readonly number[],
+];
+
 export interface RawModule {
   /** Only with threads. */
   readonly PThread?: { terminateAllThreads(): void };
   Bytes: { allocate(count: number): RawBuffer<Uint8Array> | Failure };
   Ints: { allocate(count: number): RawInts | Failure };
-  headerSize(prefix: RawBuffer<Uint8Array>, fileSize: number): number | Failure;
+  headerSize(prefix: RawBuffer<Uint8Array>, fileSize: number, file: string): number | Failure;
+  /** The files of a model.safetensors.index.json. */
+  shardNames(index: Uint8Array): readonly string[] | Failure;
   ggufHeaderSize(prefix: RawBuffer<Uint8Array>, fileSize: number): number | Failure;
   ggufVocabulary(header: RawBuffer<Uint8Array>, fileSize: number): RawVocabulary | Failure;
   Ctranslate2Scanner: { open(fileSize: number): RawScanner };
-  safetensorsContents(header: RawBuffer<Uint8Array>, fileSize: number): RawContents | Failure;
+  safetensorsContents(
+    config: Uint8Array,
+    generationConfig: Uint8Array,
+    header: RawBuffer<Uint8Array>,
+    fileSize: number,
+  ): RawContents | Failure;
+  shardsContents(
+    config: Uint8Array,
+    generationConfig: Uint8Array,
+    ...shards: RawShards
+  ): RawContents | Failure;
   ggufContents(header: RawBuffer<Uint8Array>, fileSize: number): RawContents | Failure;
   ctranslate2Contents(
     index: RawIndex,
@@ -216,6 +236,11 @@ export interface RawModule {
       header: RawBuffer<Uint8Array>,
       fileSize: number,
       int8: boolean,
+    ): RawLoader | Failure;
+    openShards(
+      config: Uint8Array,
+      generationConfig: Uint8Array,
+      ...rest: [...RawShards, int8: boolean]
     ): RawLoader | Failure;
     openGguf(header: RawBuffer<Uint8Array>, fileSize: number, int8: boolean): RawLoader | Failure;
     openCtranslate2(

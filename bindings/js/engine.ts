@@ -77,7 +77,7 @@ export class Engine implements Backend {
     await turn();
     const { tokenizer, model } = this.#alive(signal);
     const { ids: sourceIds } = this.#read(source, "source", maxSourceTokens, labels);
-    const targetIds = typeof target === "string" ? tokenizer.encode(target) : [...target];
+    const targetIds = typeof target === "string" ? tokenizer.encodeTarget(target) : [...target];
     // A target's text ends, whether or not its tokenizer says so.
     const [eosId] = this.#eosIds;
     const isOpen = typeof target === "string" && !this.#eosIds.includes(targetIds.at(-1) ?? -1);
@@ -95,7 +95,7 @@ export class Engine implements Backend {
       ...tokenizer.token(id),
       logProbability: forced.logProbabilities[i] ?? Number.NaN,
     }));
-    const sourceTokens = sourceIds.map((id) => tokenizer.token(id));
+    const sourceTokens = sourceIds.map((id) => tokenizer.sourceToken(id));
     const input = [start, ...targetIds.slice(0, -1)].map((id) => tokenizer.token(id));
     return {
       source: sourceTokens,
@@ -118,7 +118,7 @@ export class Engine implements Backend {
     );
     const width = this.info.dModel;
     return {
-      source: ids.map((id) => tokenizer.token(id)),
+      source: ids.map((id) => tokenizer.sourceToken(id)),
       truncatedTokens: cut,
       shape: pooling === "none" ? [ids.length, width] : [width],
       values: pooling === "none" ? hidden : pooled(hidden, width, pooling === "mean"),
@@ -136,7 +136,7 @@ export class Engine implements Backend {
 
   async *#tokenize({ text }: Calls["tokenize"], signal?: AbortSignal): Steps<readonly Token[]> {
     const { tokenizer } = this.#alive(signal);
-    return text.trim() === "" ? [] : tokenizer.encode(text).map((id) => tokenizer.token(id));
+    return text.trim() === "" ? [] : tokenizer.encode(text).map((id) => tokenizer.sourceToken(id));
   }
 
   /** The loaded parts, if the model may still be used. */

@@ -139,9 +139,13 @@ class FetchedFile implements OpenFile {
     throw this.#network(`answered with ${bytes.length} bytes where ${end - offset} were asked for`);
   }
 
-  async close(): Promise<void> {
+  async pause(): Promise<void> {
     await this.#reader?.cancel().catch(() => {});
     this.#reader = null;
+  }
+
+  close(): Promise<void> {
+    return this.pause();
   }
 
   get #end(): number {
@@ -176,7 +180,7 @@ class FetchedFile implements OpenFile {
       await checkStatus(response, this.#address.href);
       this.#checkSame(response, this.size);
     }
-    await this.close();
+    await this.pause();
     this.#reader = (response.body as ReadableStream<Uint8Array>).getReader();
     this.#start = start;
     this.#chunk = new Uint8Array(0);

@@ -67,7 +67,7 @@ export class Generation {
     const add = (name: string, texts: readonly string[]) => {
       if (texts.length === 0) return;
       const given = (options[name] ?? []) as readonly (readonly number[])[];
-      options[name] = [...given, ...texts.map((text) => tokenizer.encode(text, false))];
+      options[name] = [...given, ...texts.map((text) => tokenizer.encodeTarget(text, false))];
     };
     add(
       "bad_words_ids",

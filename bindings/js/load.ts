@@ -53,7 +53,7 @@ export async function loadModel(
     const { model, tensors } = await readTensors(core, opened, dtype === "int8", report, signal);
     try {
       const { tokenizer, place, kind } = opened.tokenizer;
-      const text = new TextTokenizer(tokenizer, place, model.describe().vocabSize);
+      const text = new TextTokenizer(tokenizer, place, model.describe());
       const last = weights.length - 1;
       report((weights[last] as WeightsFile).file.size, last);
       return { model, tensors, tokenizer: text, format: opened.format, tokenizerKind: kind };
@@ -78,7 +78,7 @@ async function readTensors(
     for (;;) {
       const next = core.run(() => loader.next());
       if (next === null) break;
-      const { file: index = 0, offset, bytes } = next;
+      const { file: index, offset, bytes } = next;
       const weights = opened.weights[index] as WeightsFile;
       const buffer = core.bytes(bytes);
       try {

@@ -11,10 +11,15 @@ export interface OpenFile {
   readonly size: number;
   /** False where what lies before a byte has to be gone through to reach it. Known after the first `peek`. */
   readonly seekable: boolean;
-  /** The bytes [offset, offset + length), in pieces. Forwards is cheap. No call may start before the end of the last one. */
+  /**
+   * The bytes [offset, offset + length), in pieces, each of which is valid until the next is asked for. Forwards is cheap. No call
+   * may start before the end of the last one.
+   */
   read(offset: number, length: number): AsyncIterable<Uint8Array>;
   /** The same for a few bytes, which need not lie ahead. */
   peek(offset: number, length: number): Promise<Uint8Array>;
+  /** Lets go of what it holds while nothing is read; a later read takes it up again. */
+  pause?(): Promise<void>;
   close(): Promise<void>;
 }
 

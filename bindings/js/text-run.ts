@@ -52,7 +52,7 @@ export class TextRun {
       checkLabels(labels, ids.length);
       const prefix = search.targetPrefixes[this.item] ?? [];
       [this.source, this.#cut, this.labels] = [ids, cut, labels];
-      this.prefix = typeof prefix === "string" ? tokenizer.encode(prefix, false) : prefix;
+      this.prefix = typeof prefix === "string" ? tokenizer.encodeTarget(prefix, false) : prefix;
       if (ids.length === 0) this.#finish([kNothing], 0);
     });
   }
@@ -97,7 +97,7 @@ export class TextRun {
       const input = [startId, ...tokens.slice(0, -1).map(({ id }) => id)];
       const trace = traceOfHeads(
         heads,
-        this.source.map((id) => tokenizer.token(id)),
+        this.source.map((id) => tokenizer.sourceToken(id)),
         input.map((id) => tokenizer.token(id)),
       );
       this.#finish(sequences, session.encoderRuns(at), trace);

@@ -9,24 +9,46 @@ import type { Token } from "./types.js";
 export class TextTokenizer {
   readonly #tokenizer: Tokenizer;
   readonly #place: string;
-  readonly #vocabSize: number;
+  /** Ids of sources and of targets are below these. */
+  readonly #sourceSize: number;
+  readonly #targetSize: number;
 
-  /** tokenizer: one of the folder text, or the bytes of tokenizer.json. Error: tokenizer_invalid. */
-  constructor(tokenizer: Tokenizer | Uint8Array, place: string, vocabSize: number) {
+  /**
+   * tokenizer: one of the folder text, or the bytes of tokenizer.json. vocabSize: one for both sides, or as the core describes them.
+   * Error: tokenizer_invalid.
+   */
+  constructor(
+    tokenizer: Tokenizer | Uint8Array,
+    place: string,
+    vocabSize: number | { readonly vocabSize: number; readonly sourceVocabSize: number },
+  ) {
     this.#place = place;
-    this.#vocabSize = vocabSize;
+    const sizes =
+      typeof vocabSize === "number" ? { vocabSize, sourceVocabSize: vocabSize } : vocabSize;
+    this.#sourceSize = sizes.sourceVocabSize;
+    this.#targetSize = sizes.vocabSize;
     this.#tokenizer =
       tokenizer instanceof Uint8Array ? new JsonTokenizer(tokenizer, place) : tokenizer;
     if (this.#tokenizer.size === 0)
       throw new RelataError("tokenizer_invalid", place, `${place} has an empty vocabulary`);
   }
 
-  /** The ids of a text, by default with the special tokens the tokenizer adds. Error: tokenizer_invalid. */
+  /** The ids of a source text, by default with the special tokens the tokenizer adds. Error: tokenizer_invalid. */
   encode(text: string, addSpecialTokens = true): number[] {
-    const ids = this.#tokenizer.encode(text, { addSpecialTokens });
+    return this.#checked(this.#tokenizer.encode(text, { addSpecialTokens }), this.#sourceSize);
+  }
+
+  /** The same of a text that is to be generated. */
+  encodeTarget(text: string, addSpecialTokens = true): number[] {
+    const ids =
+      this.#tokenizer.encodeTarget?.(text) ?? this.#tokenizer.encode(text, { addSpecialTokens });
+    return this.#checked(ids, this.#targetSize);
+  }
+
+  #checked(ids: number[], size: number): number[] {
     for (const id of ids) {
-      if (id >= 0 && id < this.#vocabSize) continue;
-      const problem = `gives ${id} where the model has ids 0 to ${this.#vocabSize - 1}`;
+      if (id >= 0 && id < size) continue;
+      const problem = `gives ${id} where the model has ids 0 to ${size - 1}`;
       throw new RelataError("tokenizer_invalid", this.#place, `${this.#place} ${problem}`);
     }
     return ids;
@@ -55,6 +77,11 @@ export class TextTokenizer {
 
   token(id: number): Token {
     return { id, piece: this.#tokenizer.piece(id) };
+  }
+
+  /** The same of a source's token, where the sides number theirs differently. */
+  sourceToken(id: number): Token {
+    return { id, piece: this.#tokenizer.sourcePiece?.(id) ?? this.#tokenizer.piece(id) };
   }
 
   decode(ids: readonly number[]): string {

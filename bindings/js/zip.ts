@@ -170,6 +170,8 @@ class Inflated {
   #reader: ReadableStreamDefaultReader<Uint8Array> | null = null;
   #chunk = new Uint8Array(0);
   #chunkAt = 0;
+  /** What went wrong with the archive's file, of which the stream makes something else. */
+  #failure: { readonly reason: unknown } | undefined;
 
   constructor(file: OpenFile, start: number, entry: Entry, place: string) {
     this.#file = file;
@@ -201,8 +203,11 @@ class Inflated {
     await this.close();
     const pieces = this.#file.read(this.#start, this.#entry.packed)[Symbol.asyncIterator]();
     const packed = new ReadableStream<Uint8Array<ArrayBuffer>>({
-      async pull(controller) {
-        const { done, value } = await pieces.next();
+      pull: async (controller) => {
+        const { done, value } = await pieces.next().catch((reason: unknown) => {
+          this.#failure = { reason };
+          throw reason;
+        });
         if (done) controller.close();
         else controller.enqueue(value.slice());
       },
@@ -217,8 +222,7 @@ class Inflated {
   async #pull(): Promise<Uint8Array | null> {
     const reader = this.#reader as ReadableStreamDefaultReader<Uint8Array>;
     const { done, value } = await reader.read().catch((error: unknown) => {
-      // TypeError: the stream's own complaint. All else is the file's error, or an abort.
-      if (!(error instanceof TypeError)) throw error;
+      if (this.#failure !== undefined) throw this.#failure.reason;
       throw damaged(this.#place, `cannot be unpacked: ${wordsOf(error)}`, error);
     });
     return done ? null : (value as Uint8Array);

@@ -5,6 +5,7 @@
 #include "src/formats/gguf.hpp"
 #include "src/formats/load_model.hpp"
 #include "src/formats/safetensors.hpp"
+#include "src/formats/tensor_match.hpp"
 
 namespace {
 using namespace relata;
@@ -21,10 +22,15 @@ kernels::WeightType weight_type(bool int8) {
 // clang-format off
 val tensor(const TensorInfo& info) {
   return object({{"name", info.name}, {"dtype", info.dtype}, {"shape", list(info.shape, number)},
-                 {"offset", number(info.offset)}, {"bytes", number(info.bytes)}, {"scales", copy(info.scales)}});
+                 {"offset", number(info.offset)}, {"bytes", number(info.bytes)}, {"scales", copy(info.scales)},
+                 {"file", number(info.file)}});
 }
-val contents(const string& config, const std::vector<TensorInfo>& tensors) {
-  return object({{"config", config}, {"tensors", list(tensors, tensor)}});
+/// What a model holds, checked as if it were loaded.
+val contents(formats::ConfigFile file, const formats::TensorFiles& files) {
+  formats::Unfinished unfinished;
+  std::vector<formats::TensorSlot> slots;
+  return checked(formats::match_tensors(file, files, unfinished, slots),
+                 [&](auto&) { return object({{"config", file.text}, {"tensors", list(files.tensors, tensor)}}); });
 }
 /// Rows do not matter to formats: a row is whole blocks.
 val decode(const string& dtype, const Bytes& bytes) {
@@ -39,6 +45,16 @@ val decode(const string& dtype, const Bytes& bytes) {
   }
   formats::decode_row(*format, span(bytes).data(), count, values.value().data());
   return copy(values.value());
+}
+/// Headers that came as lists of names, buffers and sizes; the names are kept by the caller.
+std::vector<ShardHeader> shards(const val& names, const val& headers, const val& sizes, std::vector<string>& kept) {
+  kept = emscripten::vecFromJSArray<string>(names);
+  std::vector<ShardHeader> result;
+  for (std::size_t i = 0; i < kept.size(); ++i) {
+    const auto* header = headers[i].as<Bytes*>(emscripten::allow_raw_pointers());
+    result.push_back({kept[i], span(*header), bindings::size(sizes[i].as<double>())});
+  }
+  return result;
 }
 val vocabulary(const formats::GgufVocabulary& gguf) {
   const auto text = [](const string& piece) { return val(piece); };
@@ -56,25 +72,37 @@ EMSCRIPTEN_BINDINGS(load) {
   using emscripten::class_, emscripten::function;
   class_<Bytes>("Bytes").class_function("allocate", &allocate<Bytes>).function("view", &view<Bytes>);
   class_<Ints>("Ints").class_function("allocate", &allocate<Ints>).function("view", &view<Ints>);
-  function("headerSize", +[](const Bytes& prefix, double file_size) {
-    return checked(safetensors_header_size(span(prefix), bindings::size(file_size)), number); });
+  function("headerSize", +[](const Bytes& prefix, double file_size, const string& file) {
+    return checked(safetensors_header_size(span(prefix), bindings::size(file_size), file), number); });
+  function("shardNames", +[](const string& index) {
+    return checked(shard_names(index), [](auto& names) { return list(names, [](const string& name) { return val(name); }); }); });
   function("ggufHeaderSize", +[](const Bytes& prefix, double file_size) {
     return checked(gguf_header_size(span(prefix), bindings::size(file_size)), number); });
   function("ggufVocabulary", +[](const Bytes& header, double file_size) {
     const auto read = formats::read_gguf(span(header), bindings::size(file_size));
     return read.ok() ? checked(formats::read_gguf_vocabulary(read.value()), vocabulary) : failure(read.error()); });
-  function("safetensorsContents", +[](const Bytes& header, double file_size) {
-    return checked(formats::read_header(span(header), bindings::size(file_size)), [](auto& tensors) { return contents("", tensors); }); });
+  function("safetensorsContents", +[](const string& config, const string& generation, const Bytes& header, double file_size) {
+    const string name = formats::kWeightsFile;
+    return checked(formats::read_config(config, generation), [&](auto& file) {
+      return checked(formats::read_header(name, span(header), bindings::size(file_size)),
+                     [&](auto& tensors) { return contents(file, {{name}, name, tensors}); }); }); });
+  function("shardsContents", +[](const string& config, const string& generation, const string& index, const val& names,
+                                 const val& headers, const val& sizes) {
+    std::vector<string> kept;
+    const auto given = shards(names, headers, sizes, kept);
+    return checked(formats::read_config(config, generation), [&](auto& file) {
+      return checked(formats::read_shards(index, given), [&](auto& files) { return contents(file, files); }); }); });
   function("ggufContents", +[](const Bytes& header, double file_size) {
     auto read = formats::read_gguf(span(header), bindings::size(file_size));
     if (!read.ok()) {
       return failure(read.error());
     }
-    return checked(formats::read_gguf_t5(read.value()), [&](auto& file) { return contents(file.text, read.value().tensors); }); });
+    return checked(formats::read_gguf_t5(read.value()), [&](auto& file) {
+      return contents(file, {{formats::kGgufFile}, formats::kGgufFile, read.value().tensors}); }); });
   function("ctranslate2Contents", +[](const Ctranslate2Index& index, const string& config, const string& source_file,
                                       const string& source, const string& target_file, const string& target) {
     return checked(formats::read_ctranslate2(index, {config, {source_file, source}, {target_file, target}}),
-                   [](auto& model) { return contents(model.file.text, model.tensors); }); });
+                   [](auto& model) { return contents(model.file, {{formats::kCtranslate2File}, formats::kCtranslate2File, model.tensors}); }); });
   function("decode", &decode);
   class_<Ctranslate2Index>("Ctranslate2Index")
       .function("tokens", +[](const Ctranslate2Index& index, const string& config) {
@@ -88,6 +116,11 @@ EMSCRIPTEN_BINDINGS(load) {
   class_<ModelLoader>("ModelLoader")
       .class_function("open", +[](const string& config, const string& generation, const Bytes& header, double file_size, bool int8) {
         return handle(ModelLoader::open({config, generation, span(header), bindings::size(file_size)}, weight_type(int8))); })
+      .class_function("openShards", +[](const string& config, const string& generation, const string& index, const val& names,
+                                        const val& headers, const val& sizes, bool int8) {
+        std::vector<string> kept;
+        const auto given = shards(names, headers, sizes, kept);
+        return handle(ModelLoader::open({config, generation, {}, 0, index, given}, weight_type(int8))); })
       .class_function("openGguf", +[](const Bytes& header, double file_size, bool int8) {
         return handle(ModelLoader::open_gguf(span(header), bindings::size(file_size), weight_type(int8))); })
       .class_function("openCtranslate2", +[](const Ctranslate2Index& index, const string& config, const string& source_file,

@@ -182,7 +182,7 @@ test("what is not understood: status 2, one line, nothing on standard output", (
     [["run", "--model", folder, "--json=yes", text], /^relata: --json takes no value\n/],
     [["run", "--quantum", text], /unknown to run; its options are --model, --json, --trace/],
     [["run", "-q", text], /-q is unknown to run; its options are/],
-    [["translate"], /"translate" is no command; the commands are run and inspect/],
+    [["translate"], /"translate" is no command; the commands are run, inspect, convert/],
     [["run", "--model", folder, "--max_new_tokens", "3", text], /--max-new-tokens/],
     [
       ["run", "--model", folder, "--max-new-tokens", "0", text],

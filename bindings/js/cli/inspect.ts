@@ -23,7 +23,7 @@ function relationLine(name: string, relation: RelationInfo): string {
 
 export async function inspect(argv: readonly string[]): Promise<void> {
   const given = parse("inspect", kOptions, argv);
-  if (given.positionals.length > 1) throw new UsageError("inspect takes one folder");
+  if (given.positionals.length > 1) throw new UsageError("inspect takes one model");
   const model = await Model.load(folderIn(given, given.positionals[0]));
   const { info } = model;
   model.dispose();
@@ -31,7 +31,7 @@ export async function inspect(argv: readonly string[]): Promise<void> {
     await print(toJson(info, 2));
     return;
   }
-  const { tensors, relation, weightBytes, ...config } = info;
+  const { tensors, relation, weightBytes, search, ...config } = info;
   const rows = tensors.map(({ name, dtype, shape, bytes }) => [
     name,
     dtype,
@@ -42,6 +42,7 @@ export async function inspect(argv: readonly string[]): Promise<void> {
   const stored = tensors.reduce((sum, { bytes }) => sum + bytes, 0);
   const lines = [
     ...Object.entries(config).map(([name, value]) => `${name}: ${value}`),
+    `search: ${JSON.stringify(search)}`,
     relationLine("encoder_self", relation.encoder_self),
     relationLine("decoder_self", relation.decoder_self),
     "",

@@ -5,7 +5,7 @@ import { checkSignal, turn } from "../turn.js";
 import type { ModelFiles, WeightsFile } from "./files.js";
 import { kConfig } from "./hugging-face.js";
 import type { OpenedModel } from "./opened.js";
-import { listTokenizer, vocabulariesIn } from "./tokenizers.js";
+import { listTokenizer, piecesIn, vocabulariesIn } from "./tokenizers.js";
 
 /**
  * folder: "" or the subfolder with the weights, ending in "/". onScan: how far in the file, where all of it has to be gone
@@ -21,11 +21,13 @@ export async function openCtranslate2(
   const { file } = weights;
   const config = (await files.small(`${folder}${kConfig}`))?.bytes ?? new Uint8Array(0);
   const vocabularies = await vocabulariesIn(files, folder);
+  // All small files before the large one, so that the progress knows its end.
+  const pieces = await piecesIn(files, folder);
   const version = new DataView((await file.peek(0, 4)).buffer).getUint32(0, true);
   const index = await scan(core, weights, onScan, files.signal);
   try {
     const tokens = core.run(() => index.tokens(config));
-    const tokenizer = await listTokenizer(files, folder, vocabularies, tokens);
+    const tokenizer = await listTokenizer(pieces, vocabularies, tokens);
     const { source, target } = vocabularies;
     const last = (name: string) => name.slice(folder.length);
     const texts = [

@@ -71,7 +71,9 @@ export class ModelFiles {
 
   async weights(name: string): Promise<WeightsFile | null> {
     const file = await this.folder.open(name, this.signal);
-    return file === null ? null : { name, place: this.folder.place(name), file };
+    const place = this.folder.place(name);
+    const called = name || (place.split(/[/\\]/).at(-1) as string);
+    return file === null ? null : { name: called, place, file };
   }
 
   /** instead: what was looked for in its place, or what to do. */
@@ -126,8 +128,8 @@ export async function readHeader(
       const due = shown.view().length;
       await fill(shown, have, weights, have, due - have, () => {}, signal);
       const size = sizeOf(shown);
-      if (size <= due) return shown;
-      const more = core.bytes(size);
+      if (size <= due || due === weights.file.size) return shown;
+      const more = core.bytes(Math.min(size, weights.file.size));
       more.view().set(shown.view());
       shown.delete();
       shown = more;

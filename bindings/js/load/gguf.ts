@@ -1,7 +1,8 @@
 // One GGUF file: configuration, vocabulary and tensors in their order.
 
-import type { Core, RawModule } from "../core.js";
+import type { Core, RawBuffer, RawModule } from "../core.js";
 import { type Failure, RelataError } from "../errors.js";
+import type { OpenFile } from "../source.js";
 import { readHeader, type WeightsFile } from "./files.js";
 import type { OpenedModel } from "./opened.js";
 import { ggufTokenizer } from "./tokenizers.js";
@@ -42,7 +43,7 @@ export async function openGguf(
     const version = new DataView(header.view().slice(4, 8).buffer).getUint32(0, true);
     return {
       format: `GGUF ${version}`,
-      weights: [weights],
+      weights: [{ ...weights, file: behind(file, header) }],
       tokenizer: ggufTokenizer(vocabulary, JSON.parse(contents.config).eos_token_id, place),
       scanned: 0,
       generationConfig: null,
@@ -54,4 +55,20 @@ export async function openGguf(
     header.delete();
     throw error;
   }
+}
+
+/** The file with its beginning in a buffer of the core: reading it goes on where that ends. */
+function behind(file: OpenFile, header: RawBuffer<Uint8Array>): OpenFile {
+  return {
+    size: file.size,
+    seekable: file.seekable,
+    async *read(offset, length) {
+      const end = offset + length;
+      const start = header.view().slice(offset, end);
+      if (start.length > 0) yield start;
+      if (start.length < length) yield* file.read(offset + start.length, length - start.length);
+    },
+    peek: (offset, length) => file.peek(offset, length),
+    close: () => file.close(),
+  };
 }

@@ -1,6 +1,6 @@
 // A folder as Hugging Face writes it: config.json, generation_config.json, a tokenizer, and safetensors.
 
-import type { Core } from "../core.js";
+import type { Core, RawBuffer } from "../core.js";
 import { Json } from "../text/json.js";
 import { type ModelFiles, readHeader, type SmallFile, type WeightsFile } from "./files.js";
 import type { OpenedModel } from "./opened.js";
@@ -11,45 +11,63 @@ const kGenerationConfig = "generation_config.json";
 /** Of the 64-bit length a safetensors file starts with. */
 const kPrefixBytes = 8;
 
-/** Errors: of the files. */
+/**
+ * weights: model.safetensors, or all files that the index names. index: model.safetensors.index.json, null where there is none.
+ * Errors: of the files.
+ */
 export async function openHuggingFace(
   core: Core,
   files: ModelFiles,
   config: SmallFile,
-  weights: WeightsFile,
+  weights: readonly WeightsFile[],
+  index: SmallFile | null,
 ): Promise<OpenedModel> {
-  const generation = (await files.small(kGenerationConfig))?.bytes ?? null;
+  const generationConfig = (await files.small(kGenerationConfig))?.bytes ?? null;
   // What is wrong with the configuration, the core says best; here only the tokenizer's name counts.
   const tokenizer = await folderTokenizer(files, jsonOrEmpty(config));
-  const { file } = weights;
-  const header = await readHeader(
-    core,
-    weights,
-    kPrefixBytes,
-    (shown) => core.run((raw) => raw.headerSize(shown, file.size)),
-    files.signal,
-  );
+  const headers: RawBuffer<Uint8Array>[] = [];
+  const free = () => {
+    for (const header of headers) header.delete();
+  };
+  try {
+    for (const one of weights) {
+      const { file, name } = one;
+      const size = (shown: RawBuffer<Uint8Array>) =>
+        core.run((raw) => raw.headerSize(shown, file.size, name));
+      headers.push(await readHeader(core, one, kPrefixBytes, size, files.signal));
+      // Browsers keep few connections open at a time.
+      if (weights.length > 1) await file.pause?.();
+    }
+  } catch (error) {
+    free();
+    throw error;
+  }
+  const names = weights.map(({ name }) => name);
+  const sizes = weights.map(({ file }) => file.size);
+  const texts = [config.bytes, generationConfig ?? new Uint8Array(0)] as const;
+  const [header, size] = [headers[0] as RawBuffer<Uint8Array>, sizes[0] as number];
+  const shards = index === null ? null : ([index.bytes, names, headers, sizes] as const);
   return {
-    format: "safetensors",
-    weights: [weights],
+    format: index === null ? "safetensors" : `safetensors in ${weights.length} files`,
+    weights,
     tokenizer,
     scanned: 0,
-    generationConfig: generation,
+    generationConfig,
     loader: (int8) =>
-      core.run((raw) =>
-        raw.ModelLoader.open(
-          config.bytes,
-          generation ?? new Uint8Array(0),
-          header,
-          file.size,
-          int8,
-        ),
+      core.run(({ ModelLoader }) =>
+        shards === null
+          ? ModelLoader.open(...texts, header, size, int8)
+          : ModelLoader.openShards(...texts, ...shards, int8),
       ),
     contents: () => ({
       config: new TextDecoder().decode(config.bytes),
-      tensors: core.run((raw) => raw.safetensorsContents(header, file.size)).tensors,
+      tensors: core.run((raw) =>
+        shards === null
+          ? raw.safetensorsContents(...texts, header, size)
+          : raw.shardsContents(...texts, ...shards),
+      ).tensors,
     }),
-    delete: () => header.delete(),
+    delete: free,
   };
 }
 

@@ -6,12 +6,13 @@ import { foreignName, type Kind, kHeadBytes, kindOf, wrongKind } from "../kind.j
 import type { Folder } from "../source.js";
 import { zipFolder } from "../zip.js";
 import { openCtranslate2 } from "./ctranslate2.js";
-import { ModelFiles, type WeightsFile } from "./files.js";
+import { ModelFiles, type SmallFile, type WeightsFile } from "./files.js";
 import { openGguf } from "./gguf.js";
 import { kConfig, openHuggingFace } from "./hugging-face.js";
 import type { OpenedModel } from "./opened.js";
 
 const kWeights = "model.safetensors";
+const kIndex = "model.safetensors.index.json";
 const kBinary = "model.bin";
 /** Where Argos packages keep model.bin. */
 const kSubfolder = "model/";
@@ -130,10 +131,12 @@ class Opening {
         const { kind, weights, head } = safetensors;
         // A damaged beginning is the reader's to describe.
         if (kind === "safetensors" || (kind === null && foreignName(head) === null))
-          return openHuggingFace(this.#core, files, config, weights);
+          return openHuggingFace(this.#core, files, config, [weights], null);
         if (kind === "gguf") return openGguf(this.#core, weights, files.signal);
         throw wrongKind(head, weights.place);
       }
+      const index = await files.small(kIndex);
+      if (index !== null) return this.#shards(files, config, index);
     }
     for (const within of ["", kSubfolder]) {
       const binary = await this.#look(files, within + kBinary);
@@ -146,6 +149,20 @@ class Opening {
       );
     }
     return this.#otherwise(folder, files, config === null ? kConfig : kWeights);
+  }
+
+  async #shards(files: ModelFiles, config: SmallFile, index: SmallFile): Promise<OpenedModel> {
+    const shards: WeightsFile[] = [];
+    for (const name of this.#core.run((raw) => raw.shardNames(index.bytes))) {
+      const shard = await this.#look(files, name);
+      if (shard === null) throw files.missing(name, `, which ${kIndex} names`);
+      const { kind, weights, head } = shard;
+      if (kind !== "safetensors" && (kind !== null || foreignName(head) !== null))
+        throw wrongKind(head, weights.place);
+      await weights.file.pause?.();
+      shards.push(weights);
+    }
+    return openHuggingFace(this.#core, files, config, shards, index);
   }
 
   /** A folder without a file of a known name. */

@@ -71,8 +71,10 @@ export async function folderTokenizer(files: ModelFiles, config: Json): Promise<
     const tokenizer = new ByteTokenizer({ extraIds });
     return { tokenizer, place, kind: "bytes of UTF-8 (ByT5)", files: filesOf(optionsFile) };
   }
-  if (className === kListClass && options !== null)
-    return listTokenizer(files, "", await vocabulariesIn(files, ""), tokensOf(options));
+  if (className === kListClass && options !== null) {
+    const vocabularies = await vocabulariesIn(files, "");
+    return listTokenizer(await piecesIn(files, ""), vocabularies, tokensOf(options));
+  }
 
   const spm = await files.small("source.spm");
   if (spm !== null) return marianTokenizer(files, spm, optionsFile);
@@ -188,17 +190,12 @@ function tokensIn({ bytes, name, place }: SmallFile): string[] {
   return returns ? lines.map((line) => line.slice(0, -1)) : lines;
 }
 
-/**
- * sentencepiece numbered by the vocabularies of OpenNMT and CTranslate2. folder: where the weights are; the sentencepiece model
- * may lie above it, as in Argos packages. Errors: file_missing, tokenizer_invalid.
- */
-export async function listTokenizer(
-  files: ModelFiles,
-  folder: string,
+/** sentencepiece numbered by the vocabularies of OpenNMT and CTranslate2. Error: tokenizer_invalid. */
+export function listTokenizer(
+  { models, names }: { models: readonly SmallFile[]; names: readonly string[] },
   vocabularies: Vocabularies,
   tokens: RawTokens,
-): Promise<NamedTokenizer> {
-  const { models, names } = await piecesIn(files, folder);
+): NamedTokenizer {
   const [source, target = source] = models;
   const { place } = vocabularies.source;
   const special = [tokens.unk, tokens.bos, tokens.eos, tokens.decoderStart];
@@ -250,7 +247,11 @@ function tokensOf(options: Json): RawTokens {
   return { unk, bos, eos, decoderStart, ...around };
 }
 
-async function piecesIn(files: ModelFiles, folder: string) {
+/**
+ * The sentencepiece models, one or two. folder: where the weights are; they may lie above it, as in Argos packages.
+ * Error: file_missing.
+ */
+export async function piecesIn(files: ModelFiles, folder: string) {
   const above = folder === "" ? [""] : [folder, folder.replace(/[^/]*\/$/, "")];
   for (const names of kPairs) {
     for (const where of above) {

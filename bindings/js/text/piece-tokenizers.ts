@@ -164,6 +164,8 @@ export class ListTokenizer implements Tokenizer {
   readonly #target: Pieces;
   readonly #conventions: ListConventions;
   readonly #unkId: number;
+  #targetIds: ReadonlyMap<string, number> | undefined;
+  #sourcePieces: ReadonlyMap<number, string> | undefined;
 
   /** Error: tokenizer_invalid. */
   constructor(source: PieceModel, target: PieceModel, conventions: ListConventions) {
@@ -189,8 +191,21 @@ export class ListTokenizer implements Tokenizer {
     return [...idsOf(before), ...ids, ...idsOf(after)];
   }
 
+  encodeTarget(text: string): number[] {
+    const { target, unk } = this.#conventions;
+    this.#targetIds ??= inverse(target);
+    const ids = this.#targetIds;
+    const { pieces } = this.#target.split(wellFormed(text));
+    return pieces.map((piece) => ids.get(piece) ?? ids.get(unk) ?? this.#unkId);
+  }
+
   piece(id: number): string {
     return this.#conventions.target.get(id) ?? "";
+  }
+
+  sourcePiece(id: number): string {
+    this.#sourcePieces ??= inverse(this.#conventions.source);
+    return this.#sourcePieces.get(id) ?? "";
   }
 
   decode(ids: readonly number[], options?: DecodeOptions): string {
@@ -210,6 +225,11 @@ export class ListTokenizer implements Tokenizer {
     if (id === undefined) throw invalid(this.#conventions.place, "", `there is no ${token}`);
     return id;
   }
+}
+
+/** Of equal values the first one counts. */
+function inverse<Key, Value>(map: ReadonlyMap<Key, Value>): ReadonlyMap<Value, Key> {
+  return new Map([...map].map(([key, value]): [Value, Key] => [value, key]).reverse());
 }
 
 /** A vocabulary as lists of tokens (OpenNMT, CTranslate2): one for both sides, or two. */

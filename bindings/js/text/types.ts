@@ -25,6 +25,10 @@ export interface Tokenizer {
   readonly size: number;
   /** Error: tokenizer_invalid where the file has no id for a part of the text and no unknown token. */
   encode(text: string, options?: EncodeOptions): number[];
+  /** Where targets have ids of their own: those of a text, without anything around it. */
+  encodeTarget?(text: string): number[];
+  /** Where sources have ids of their own: the piece of one of them. */
+  sourcePiece?(id: number): string;
   /** The piece as the file writes it; "" for an id that has none. */
   piece(id: number): string;
   decode(ids: readonly number[], options?: DecodeOptions): string;

@@ -1,0 +1,243 @@
+// Any model as a folder of ours: configuration, tokenizer and one model.safetensors, whose tensors pass through a few megabytes of
+// memory. For Node.
+
+import { type FileHandle, mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Core, RawTensor } from "./core.js";
+import { RelataError, wordsOf } from "./errors.js";
+import { fill } from "./load/files.js";
+import { openModel } from "./load/open-model.js";
+import type { OpenedModel } from "./load/opened.js";
+import type { Folder } from "./source.js";
+import { quantiseRow, widthOf, writeFloats } from "./stored-floats.js";
+
+/** How matrices are stored. What is no matrix stays in 32 bits. */
+export type StoredDtype = "f32" | "f16" | "int8";
+
+/** About as much of a tensor is in memory at once. */
+const kChunkBytes = 1 << 22;
+const kScale = "_scale";
+
+/** A tensor as it will be written. */
+interface Output {
+  readonly name: string;
+  readonly dtype: string;
+  readonly shape: readonly number[];
+  readonly bytes: number;
+}
+
+/** A tensor, what it becomes, and where its factors are, before and after. */
+interface Step {
+  readonly tensor: RawTensor;
+  readonly output: Output;
+  readonly factors: RawTensor | null;
+  readonly scales: Output | null;
+}
+
+export interface Converted {
+  readonly format: string;
+  readonly tensors: number;
+  readonly bytes: number;
+  readonly files: readonly string[];
+}
+
+/** Errors: those of the files; option_invalid where `out` is not empty; tensor_invalid for a value that does not fit. */
+export async function convert(
+  core: Core,
+  folder: Folder,
+  out: string,
+  dtype: StoredDtype,
+): Promise<Converted> {
+  const existing = await readdir(out).catch(() => []);
+  if (existing.length > 0)
+    throw new RelataError("option_invalid", "OUT", `OUT: ${out} is there and not empty`);
+  const watch = { signal: undefined, onScan: () => {} };
+  const { model, close } = await openModel(core, folder, watch);
+  try {
+    const { config, tensors } = model.contents();
+    const steps = plan(tensors, dtype);
+    const texts = new Map<string, Uint8Array | string>(model.tokenizer.files());
+    texts.set("config.json", configOf(config, dtype));
+    texts.set("generation_config.json", model.generationConfig ?? generationOf(config));
+    await mkdir(out, { recursive: true });
+    for (const [name, content] of texts) await writeFile(join(out, name), content);
+    const bytes = await writeWeights(core, model, steps, join(out, "model.safetensors"));
+    const files = [...texts.keys(), "model.safetensors"];
+    return { format: model.format, tensors: steps.length, bytes, files };
+  } finally {
+    await close();
+  }
+}
+
+function plan(tensors: readonly RawTensor[], dtype: StoredDtype): Step[] {
+  const byName = new Map(tensors.map((tensor) => [tensor.name, tensor]));
+  const factorsOf = ({ name, dtype: type, scales }: RawTensor) =>
+    type === "I8" && scales.length === 0 ? (byName.get(name + kScale) ?? null) : null;
+  const used = new Set(tensors.map((tensor) => factorsOf(tensor)?.name));
+  return tensors
+    .filter(({ name }) => !used.has(name))
+    .map((tensor) => {
+      const { name, shape } = tensor;
+      const factors = factorsOf(tensor);
+      const isMatrix = shape.length === 2;
+      // Tables of relations and positions are small, and no products are made with them.
+      const isWeight = isMatrix && !/relation|relative_attention_bias|positions/.test(name);
+      const target = dtype === "int8" ? (isWeight ? "I8" : "F32") : dtype === "f16" ? "F16" : "F32";
+      const type = isMatrix ? target : "F32";
+      const count = shape.reduce((product, size) => product * size, 1);
+      const output = { name, shape, dtype: type, bytes: count * widthOf(type) };
+      const rows = shape[0] as number;
+      const scales =
+        type === "I8"
+          ? { name: name + kScale, shape: [rows, 1], dtype: "F32", bytes: 4 * rows }
+          : null;
+      return { tensor, output, factors, scales };
+    });
+}
+
+function configOf(text: string, dtype: StoredDtype): string {
+  const { quantization_config: _old, torch_dtype: _older, ...config } = JSON.parse(text);
+  if ("dtype" in config) config.dtype = dtype === "f16" ? "float16" : "float32";
+  if (dtype === "int8") {
+    const weights = {
+      num_bits: 8,
+      type: "int",
+      symmetric: true,
+      strategy: "channel",
+      dynamic: false,
+    };
+    config.quantization_config = {
+      quant_method: "compressed-tensors",
+      format: "int-quantized",
+      quantization_status: "compressed",
+      config_groups: { group_0: { targets: ["Linear", "Embedding"], weights } },
+      ignore: [],
+    };
+  }
+  return `${JSON.stringify(config, null, 2)}\n`;
+}
+
+/** The ids of generation, which the configuration has. */
+function generationOf(text: string): string {
+  const config: Record<string, unknown> = JSON.parse(text);
+  const names = ["bos", "pad", "eos", "decoder_start"].map((name) => `${name}_token_id`);
+  const found = names.flatMap((name) => (config[name] == null ? [] : [[name, config[name]]]));
+  return `${JSON.stringify(Object.fromEntries(found), null, 2)}\n`;
+}
+
+async function writeWeights(
+  core: Core,
+  model: OpenedModel,
+  steps: readonly Step[],
+  path: string,
+): Promise<number> {
+  // Wide types first keep every tensor aligned, and factors before what they are multiplied with.
+  const outputs = steps.flatMap(({ output, scales }) => (scales ? [scales, output] : [output]));
+  outputs.sort((a, b) => widthOf(b.dtype) - widthOf(a.dtype));
+  const offsets = new Map<string, number>();
+  const header: Record<string, unknown> = { __metadata__: { format: "pt" } };
+  let end = 0;
+  for (const { name, dtype, shape, bytes } of outputs) {
+    offsets.set(name, end);
+    header[name] = { dtype, shape, data_offsets: [end, end + bytes] };
+    end += bytes;
+  }
+  const json = new TextEncoder().encode(JSON.stringify(header));
+  const padded = Math.ceil(json.length / 8) * 8;
+  const start = new Uint8Array(8 + padded).fill(0x20);
+  new DataView(start.buffer).setBigUint64(0, BigInt(padded), true);
+  start.set(json, 8);
+  const part = `${path}.part`;
+  const unwritable = (error: unknown) => {
+    throw new Error(`${path} cannot be written: ${wordsOf(error)}`, { cause: error });
+  };
+  const file = await open(part, "w").catch(unwritable);
+  const write = async (bytes: Uint8Array, at: number) => {
+    for (let done = 0; done < bytes.length; ) {
+      const rest = bytes.length - done;
+      done += (await file.write(bytes, done, rest, at + done).catch(unwritable)).bytesWritten;
+    }
+  };
+  try {
+    await write(start, 0);
+    for (const step of steps) {
+      const place = ({ name }: Output) => start.length + (offsets.get(name) as number);
+      await writeTensor(core, model, step, place, write);
+    }
+    await file.close();
+    await rename(part, path);
+  } catch (error) {
+    await closeQuietly(file);
+    await rm(part, { force: true });
+    throw error;
+  }
+  return start.length + end;
+}
+
+async function closeQuietly(file: FileHandle): Promise<void> {
+  await file.close().catch(() => {});
+}
+
+async function writeTensor(
+  core: Core,
+  model: OpenedModel,
+  { tensor, output, factors, scales }: Step,
+  place: (output: Output) => number,
+  write: (bytes: Uint8Array, at: number) => Promise<void>,
+): Promise<void> {
+  const { shape } = tensor;
+  const rows = shape.length > 1 ? (shape[0] as number) : 1;
+  const cols = shape.reduce((product, size) => product * size, 1) / rows;
+  const rowBytes = tensor.bytes / rows;
+  const multipliers = factors === null ? tensor.scales : await floatsOf(core, model, factors);
+  const many = Math.max(1, Math.floor(kChunkBytes / (4 * cols)));
+  const found = new Float32Array(scales === null ? 0 : rows);
+  for (let row = 0; row < rows; row += many) {
+    const count = Math.min(many, rows - row);
+    const part = { ...tensor, offset: tensor.offset + row * rowBytes, bytes: count * rowBytes };
+    const values = await floatsOf(core, model, part);
+    const bytes = new Uint8Array(count * cols * widthOf(output.dtype));
+    for (let i = 0; i < count; i++) {
+      const line = values.subarray(i * cols, (i + 1) * cols);
+      const factor = multipliers[multipliers.length === 1 ? 0 : row + i];
+      if (factor !== undefined)
+        for (let j = 0; j < cols; j++) line[j] = (line[j] as number) * factor;
+      const at = i * cols * widthOf(output.dtype);
+      const into = bytes.subarray(at, at + cols * widthOf(output.dtype));
+      const wrong =
+        scales === null
+          ? writeFloats(line, output.dtype, into)
+          : quantiseRow(line, into, found, row + i);
+      if (wrong >= 0) {
+        const where = `${tensor.name} [${row + i}, ${wrong}]`;
+        const problem = Number.isFinite(line[wrong])
+          ? `${line[wrong]} does not fit into ${output.dtype}: convert to f32`
+          : "is not finite";
+        throw new RelataError("tensor_invalid", where, `${where}: ${problem}`);
+      }
+    }
+    await write(bytes, place(output) + row * cols * widthOf(output.dtype));
+  }
+  if (scales !== null) await write(new Uint8Array(found.buffer), place(scales));
+}
+
+/** The values of a tensor's bytes, or of a part of them, before any factor. */
+async function floatsOf(core: Core, model: OpenedModel, tensor: RawTensor): Promise<Float32Array> {
+  const { name, dtype, offset, bytes, file } = tensor;
+  const weights = model.weights[file];
+  if (weights === undefined) throw new RangeError(`no file ${file}`);
+  const buffer = core.bytes(bytes);
+  try {
+    await fill(buffer, 0, weights, offset, bytes, () => {});
+    const values = core.run((raw) => raw.decode(dtype, buffer));
+    if (values !== null) return values;
+    const where = `${weights.name}: ${name}`;
+    throw new RelataError(
+      "unsupported",
+      where,
+      `${where}: has type ${dtype}, which no weights have`,
+    );
+  } finally {
+    buffer.delete();
+  }
+}
