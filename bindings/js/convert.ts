@@ -18,6 +18,8 @@ export type StoredDtype = "f32" | "f16" | "int8";
 const kChunkBytes = 1 << 22;
 const kScale = "_scale";
 
+type Config = Readonly<Record<string, unknown>>;
+
 /** A tensor as it will be written. */
 interface Output {
   readonly name: string;
@@ -54,7 +56,8 @@ export async function convert(
   const watch = { signal: undefined, onScan: () => {} };
   const { model, close } = await openModel(core, folder, watch);
   try {
-    const { config, tensors } = model.contents();
+    const { config: described, tensors } = model.contents();
+    const config = described ?? {};
     const steps = plan(tensors, dtype);
     const texts = new Map<string, Uint8Array | string>(model.tokenizer.files());
     texts.set("config.json", configOf(config, dtype));
@@ -95,9 +98,11 @@ function plan(tensors: readonly RawTensor[], dtype: StoredDtype): Step[] {
     });
 }
 
-function configOf(text: string, dtype: StoredDtype): string {
-  const { quantization_config: _old, torch_dtype: _older, ...config } = JSON.parse(text);
-  if ("dtype" in config) config.dtype = dtype === "f16" ? "float16" : "float32";
+function configOf(given: Config, dtype: StoredDtype): string {
+  const { quantization_config: _old, torch_dtype: _older, ...rest } = given;
+  const config: Record<string, unknown> = rest;
+  if ("dtype" in config || "torch_dtype" in given)
+    config.dtype = dtype === "f16" ? "float16" : "float32";
   if (dtype === "int8") {
     const weights = {
       num_bits: 8,
@@ -118,8 +123,7 @@ function configOf(text: string, dtype: StoredDtype): string {
 }
 
 /** The ids of generation, which the configuration has. */
-function generationOf(text: string): string {
-  const config: Record<string, unknown> = JSON.parse(text);
+function generationOf(config: Config): string {
   const names = ["bos", "pad", "eos", "decoder_start"].map((name) => `${name}_token_id`);
   const found = names.flatMap((name) => (config[name] == null ? [] : [[name, config[name]]]));
   return `${JSON.stringify(Object.fromEntries(found), null, 2)}\n`;

@@ -28,8 +28,8 @@ export interface RawTensor {
 
 /** What a model's files hold. */
 export interface RawContents {
-  /** As config.json says it; "" where the file itself does not. */
-  readonly config: string;
+  /** As config.json says it; null where the file itself does not. */
+  readonly config: Readonly<Record<string, unknown>> | null;
   readonly tensors: readonly RawTensor[];
 }
 

@@ -25,12 +25,26 @@ val tensor(const TensorInfo& info) {
                  {"offset", number(info.offset)}, {"bytes", number(info.bytes)}, {"scales", copy(info.scales)},
                  {"file", number(info.file)}});
 }
+val plain(const formats::Json& json) {
+  if (const auto* fields = json.fields()) {
+    val result = val::object();
+    for (const auto& [key, value] : *fields) {
+      result.set(key, plain(value));
+    }
+    return result;
+  }
+  if (json.whole() != nullptr) return val(number(*json.whole()));
+  if (json.negative() != nullptr) return val(static_cast<double>(*json.negative()));
+  if (json.real() != nullptr) return val(*json.real());
+  if (json.boolean() != nullptr) return val(*json.boolean());
+  return json.text() != nullptr ? val(*json.text()) : json.items() != nullptr ? list(*json.items(), plain) : val::null();
+}
 /// What a model holds, checked as if it were loaded.
-val contents(formats::ConfigFile file, const formats::TensorFiles& files) {
+val contents(formats::ConfigFile& file, const formats::TensorFiles& files) {
   formats::Unfinished unfinished;
   std::vector<formats::TensorSlot> slots;
   return checked(formats::match_tensors(file, files, unfinished, slots),
-                 [&](auto&) { return object({{"config", file.text}, {"tensors", list(files.tensors, tensor)}}); });
+                 [&](auto&) { return object({{"config", plain(file.json)}, {"tensors", list(files.tensors, tensor)}}); });
 }
 /// Rows do not matter to formats: a row is whole blocks.
 val decode(const string& dtype, const Bytes& bytes) {

@@ -44,7 +44,7 @@ export async function openGguf(
     return {
       format: `GGUF ${version}`,
       weights: [{ ...weights, file: behind(file, header) }],
-      tokenizer: ggufTokenizer(vocabulary, JSON.parse(contents.config).eos_token_id, place),
+      tokenizer: ggufTokenizer(vocabulary, Number(contents.config?.eos_token_id), place),
       scanned: 0,
       generationConfig: null,
       loader: (int8) => run((raw) => raw.ModelLoader.openGguf(header, file.size, int8)),

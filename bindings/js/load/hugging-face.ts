@@ -1,6 +1,6 @@
 // A folder as Hugging Face writes it: config.json, generation_config.json, a tokenizer, and safetensors.
 
-import type { Core, RawBuffer } from "../core.js";
+import type { Core, RawBuffer, RawContents } from "../core.js";
 import { Json } from "../text/json.js";
 import { type ModelFiles, readHeader, type SmallFile, type WeightsFile } from "./files.js";
 import type { OpenedModel } from "./opened.js";
@@ -60,7 +60,7 @@ export async function openHuggingFace(
           : ModelLoader.openShards(...texts, ...shards, int8),
       ),
     contents: () => ({
-      config: new TextDecoder().decode(config.bytes),
+      config: Json.parse(config.bytes, config.place).value as RawContents["config"],
       tensors: core.run((raw) =>
         shards === null
           ? raw.safetensorsContents(...texts, header, size)
