@@ -174,7 +174,7 @@ test("wrong calls", async () => {
     assert.match(relata("convert", file).stderr, /two names/);
     assert.match(
       relata("convert", file, join(folder, "o"), "--dtype", "f61").stderr,
-      /nearest is f16/,
+      /--dtype f61 is unknown.*f32, f16, int8/,
     );
     const full = relata("convert", file, folder);
     assert.match(full.stderr, /not empty \[option_invalid\]/);

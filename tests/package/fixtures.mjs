@@ -77,7 +77,13 @@ export function readTensors(file) {
   const bytes = readFileSync(file);
   const end = 8 + Number(bytes.readBigUInt64LE(0));
   const header = JSON.parse(bytes.toString("utf8", 8, end));
-  const arrays = { F32: Float32Array, I32: Int32Array, I64: BigInt64Array, F64: Float64Array };
+  const arrays = {
+    I8: Int8Array,
+    F32: Float32Array,
+    I32: Int32Array,
+    I64: BigInt64Array,
+    F64: Float64Array,
+  };
   return Object.fromEntries(
     Object.entries(header)
       .filter(([name]) => name !== "__metadata__")

@@ -3,7 +3,6 @@
 import { convert as convertModel, type StoredDtype } from "../convert.js";
 import { Core, compileCore } from "../core.js";
 import { node } from "../node-platform.js";
-import { nearest } from "../options.js";
 import { wasmAddress } from "../wasm-bytes.js";
 import { type OptionTable, parse, UsageError } from "./arguments.js";
 import { print } from "./output.js";
@@ -18,10 +17,11 @@ export async function convert(argv: readonly string[]): Promise<void> {
     throw new UsageError("convert takes two names: IN, and OUT, a folder that is made");
   const dtype = kDtypes.find((one) => one === (values.dtype ?? "f32"));
   if (dtype === undefined) {
-    const near = nearest(String(values.dtype), kDtypes) ?? kDtypes.join(", ");
-    throw new UsageError(`--dtype ${values.dtype} is unknown; the nearest is ${near}`);
+    throw new UsageError(`--dtype ${values.dtype} is unknown; its types are ${kDtypes.join(", ")}`);
   }
-  const core = await Core.instantiate(await compileCore(await node.wasmBytes(wasmAddress())));
+  const core = await Core.instantiate(
+    await compileCore(await node.wasmBytes(wasmAddress("baseline", 1))),
+  );
   const folder = node.folderAt(node.resolve(source));
   const { format, tensors, bytes, files } = await convertModel(core, folder, out, dtype);
   await print(
