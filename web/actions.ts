@@ -22,6 +22,8 @@ export function createActions(
   page: {
     load(source: ModelSource): void;
     retry(): void;
+    redraw(graph: string): void;
+    pickNode(node: number): void;
     translate(text: string): void;
     save(format: Format, figure: Figures): Promise<void>;
   },
@@ -38,6 +40,8 @@ export function createActions(
     onSearch: (name: SearchField, value: number | null) =>
       dispatch({ type: "searchChanged", name, value }),
     onChange: (change: Partial<RelationChange>) => dispatch({ type: "changeChosen", change }),
+    onGraph: (text: string) => page.redraw(text),
+    onNode: (node: number) => page.pickNode(node),
     onGuide: () => dispatch({ type: "guideToggled" }),
     onGuideToken: (token: number) => dispatch({ type: "guideTokenChosen", token }),
     onSave: (format: Format, figure: Figures) => void page.save(format, figure),

@@ -41,6 +41,8 @@ export type PageEvent =
   | { readonly type: "methodChosen"; readonly method: Method }
   | { readonly type: "searchChanged"; readonly name: SearchField; readonly value: number | null }
   | { readonly type: "linkCopied" }
+  | { readonly type: "graphChanged"; readonly text: string }
+  | { readonly type: "nodePicked"; readonly node: number | null }
   | { readonly type: "changeChosen"; readonly change: Partial<RelationChange> }
   | { readonly type: "alteredStarted" }
   | { readonly type: "alteredFinished"; readonly result: RunResult }

@@ -15,6 +15,7 @@ import type { ModelSource } from "./catalogue";
 import { relationInput } from "./change";
 import { acceptDrops } from "./dropped-files";
 import type { PageEvent } from "./events";
+import { withNextLabel } from "./graph";
 import { layerOf } from "./guide/controller";
 import type { FirstLayer } from "./guide/first-layer";
 import { registerServiceWorker } from "./offline";
@@ -59,11 +60,28 @@ function draw(): void {
   if (address !== location.hash) history.replaceState(null, "", address);
 }
 
+/** Another graph over the same text. */
+function redraw(text: string): void {
+  dispatch({ type: "graphChanged", text });
+  translate(state.text);
+}
+
+/** The second of two nodes makes, or changes, an edge. */
+function pickNode(node: number): void {
+  const { graph, load } = state;
+  if (graph.picked === null || load.status !== "ready") dispatch({ type: "nodePicked", node });
+  else {
+    const { numRelations } = load.info.relation.encoder_self;
+    redraw(withNextLabel(graph.text, graph.picked, node, numRelations));
+  }
+}
+
 /** The same text with the relation changed, where a change is chosen. */
 function compare(): void {
   const { change, layer, head, text, search } = state;
   const relation = relationInput(change, layer, head);
-  if (relation) void translator.compare(text, { ...searchOptions(search), relation });
+  const options = searchOptions(search);
+  if (relation) void translator.compare(text, { ...options, relation }, state.graph.text);
 }
 
 /** Until the layer fits the sentence on show: another may have come meanwhile. */
@@ -84,7 +102,7 @@ async function load(source: ModelSource): Promise<void> {
 }
 
 function translate(text: string): void {
-  void translator.translate(text, searchOptions(state.search));
+  void translator.translate(text, searchOptions(state.search), state.graph.text);
 }
 
 const summarise = createSummariser((summaries) =>
@@ -95,6 +113,8 @@ const actions = createActions(dispatch, translator, {
   load: (source) => void load(source),
   retry: () => void load(state.source),
   translate,
+  redraw,
+  pickNode,
   // Seldom wanted: loaded when it is.
   save: async (format, figure) => {
     const { save } = await import("./export/saver");

@@ -23,6 +23,7 @@ import {
   quantityChooser,
   tableButton,
 } from "./views/figure-parts";
+import { graph } from "./views/graph";
 import { languageSwitch } from "./views/language-switch";
 import { mapMarks } from "./views/map-marks";
 import { mapLegend } from "./views/map-scale";
@@ -91,6 +92,21 @@ export function createRenderer(root: Document, on: Actions): (state: State) => v
     mount("take-away-slot", takeAway, { link, isCopied: now.isCopied, words, onSave, onCopy });
     renderGuide(now, load.info);
     renderChange(now, trace, load.info);
+    renderGraph(now, load.info);
+  }
+
+  function renderGraph(now: State, info: ModelInfo): void {
+    const { index, numRelations: numLabels } = info.relation.encoder_self;
+    (root.getElementById("graph") as HTMLElement).hidden = index !== "labels";
+    if (index !== "labels") return;
+    const { text, picked } = now.graph;
+    const { scheme, traces, layer, head } = now;
+    const isShown = (trace: AttentionTrace) =>
+      trace.kind === "encoder_self" && trace.layer === layer && trace.head === head;
+    mount("graph-slot", graph, {
+      ...{ text, numLabels, picked, trace: traces.find(isShown) ?? null, scheme },
+      ...{ words: wordsOf(now.language), onGraph: on.onGraph, onNode: on.onNode },
+    });
   }
 
   function renderChange(now: State, trace: AttentionTrace, info: ModelInfo): void {

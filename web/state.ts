@@ -94,6 +94,8 @@ export interface State {
   /** All the last search found, best first; empty before the first. */
   readonly sequences: readonly Sequence[];
   readonly guide: Guide;
+  /** Of a model by labels: its edges, and the node picked first. */
+  readonly graph: { readonly text: string; readonly picked: number | null };
   readonly change: RelationChange;
   readonly altered: Altered;
   /** Whether the link to the view on show has been copied. */
@@ -135,6 +137,7 @@ export function initialState(scheme: Scheme, width: number, language: Language =
     translation: noTranslation,
     sequences: [],
     guide: { isOpen: false, token: 0, layer: null },
+    graph: { text: "", picked: null },
     change: noChange,
     altered: noAltered,
     isCopied: false,

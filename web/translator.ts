@@ -4,6 +4,7 @@
 import { type AttentionKind, Model, type RunOptions } from "relata";
 import { type ModelSource, modelAddress } from "./catalogue";
 import type { PageEvent } from "./events";
+import { labelMatrix, parseGraph } from "./graph";
 import { fetchModel } from "./model-files";
 import type { Failure, LoadPhase } from "./state";
 
@@ -13,9 +14,9 @@ export interface Translator {
   /** Gives a load under way up. */
   cancel(): void;
   /** Translates, recording every attention; a translation under way is given up for this one. */
-  translate(text: string, options: RunOptions): Promise<void>;
+  translate(text: string, options: RunOptions, graph: string): Promise<void>;
   /** Translates once more with the relation changed, for comparison. */
-  compare(text: string, options: RunOptions): Promise<void>;
+  compare(text: string, options: RunOptions, graph: string): Promise<void>;
   /** Stops a translation under way. */
   stop(): void;
   /** The files of the model, where the page has them in hand. */
@@ -75,7 +76,7 @@ export function createTranslator(
     }
   }
 
-  async function translate(text: string, options: RunOptions): Promise<void> {
+  async function translate(text: string, options: RunOptions, graph: string): Promise<void> {
     running.abort();
     const mine = new AbortController();
     running = mine;
@@ -88,7 +89,9 @@ export function createTranslator(
     if (text.trim() === "") return;
     try {
       const start = performance.now();
-      const steps = model.generate(text, { ...options, trace: { kinds: everyKind }, signal });
+      const relation = await relationOf(model, text, options, graph);
+      const trace = { kinds: everyKind };
+      const steps = model.generate(text, { ...options, ...relation, trace, signal });
       let next = await steps.next();
       for (; !next.done; next = await steps.next()) {
         dispatch({ type: "stepArrived", step: next.value, ms: performance.now() - start });
@@ -102,7 +105,7 @@ export function createTranslator(
     }
   }
 
-  async function compare(text: string, options: RunOptions): Promise<void> {
+  async function compare(text: string, options: RunOptions, graph: string): Promise<void> {
     comparing.abort();
     const mine = new AbortController();
     comparing = mine;
@@ -110,7 +113,8 @@ export function createTranslator(
     dispatch({ type: "alteredStarted" });
     try {
       const trace = { kinds: everyKind };
-      const result = await model.run(text, { ...options, trace, signal: mine.signal });
+      const relation = await relationOf(model, text, options, graph);
+      const result = await model.run(text, { ...options, ...relation, trace, signal: mine.signal });
       if (comparing === mine) dispatch({ type: "alteredFinished", result });
     } catch (error) {
       if (comparing === mine && !mine.signal.aborted)
@@ -126,6 +130,20 @@ export function createTranslator(
     stop: () => running.abort(),
     files: () => files,
   };
+}
+
+/** What a call is told of the relation: a model by labels wants one for every pair of tokens. */
+async function relationOf(
+  model: Model,
+  text: string,
+  options: RunOptions,
+  graph: string,
+): Promise<Pick<RunOptions, "relation">> {
+  const { index, numRelations } = model.info.relation.encoder_self;
+  if (index !== "labels") return {};
+  const { length } = await model.tokenize(text);
+  const labels = labelMatrix(parseGraph(graph, numRelations).edges, length);
+  return { relation: { ...options.relation, labels } };
 }
 
 /** The code and place of the package's own errors; anything else is "unknown" with its message. */

@@ -137,6 +137,10 @@ function changedBy(state: State, event: PageEvent): State {
     }
     case "alteredFailed":
       return { ...state, altered: { status: "failed", failure: event.failure } };
+    case "graphChanged":
+      return { ...state, graph: { text: event.text, picked: null } };
+    case "nodePicked":
+      return { ...state, graph: { ...state.graph, picked: event.node } };
     case "linkCopied":
       return state;
     case "guideToggled": {

@@ -3,6 +3,7 @@
 export * from "../../web/catalogue";
 export * from "../../web/change";
 export * from "../../web/distance";
+export * from "../../web/graph";
 export { workOut } from "../../web/guide/first-layer";
 export * from "../../web/map-view";
 export * from "../../web/palette";

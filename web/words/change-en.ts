@@ -2,6 +2,17 @@
 
 import { percent } from "./format";
 
+export const graphEnglish = {
+  edges: (last: number) =>
+    `Edges, one per line: from, to, label (1 to ${last}; no edge is label 0)`,
+  hint: "Or click two tokens: each time the label of their edge goes one up.",
+  wrongLine: (line: number) => `Line ${line} is no edge of three numbers the model knows.`,
+  label: (label: number) => `Label ${label}`,
+  byLabel: "Mean weight by label",
+  picture: (layer: number, head: number) =>
+    `The edges in the colours of their labels, as thick as layer ${layer}, head ${head} weighs them.`,
+};
+
 export const changeEnglish = {
   relation: "Relation",
   names: {

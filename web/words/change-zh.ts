@@ -1,7 +1,17 @@
 // 改动关系，简体中文。
 
-import type { changeEnglish } from "./change-en";
+import type { changeEnglish, graphEnglish } from "./change-en";
 import { percent } from "./format";
+
+export const graphChinese: typeof graphEnglish = {
+  edges: (last: number) => `边，每行一条：起点、终点、标签（1 到 ${last}；没有边是标签 0）`,
+  hint: "也可以依次点两个词元：每次它们之间的边的标签加一。",
+  wrongLine: (line: number) => `第 ${line} 行不是模型认得的三个数。`,
+  label: (label: number) => `标签 ${label}`,
+  byLabel: "各标签的平均权重",
+  picture: (layer: number, head: number) =>
+    `边的颜色表示标签，粗细表示第 ${layer} 层头 ${head} 的权重。`,
+};
 
 export const changeChinese: typeof changeEnglish = {
   relation: "关系",

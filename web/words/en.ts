@@ -3,7 +3,7 @@
 import type { AttentionKind, ModelInfo, RelationInfo } from "relata";
 import { type DistanceRow, type HeadSummary, type RelationRange, strongest } from "../distance";
 import type { LoadPhase, Quantity, Translation } from "../state";
-import { changeEnglish } from "./change-en";
+import { changeEnglish, graphEnglish } from "./change-en";
 import { englishFailure } from "./failure-en";
 import { distance, megabytes, number, percent, thinSpace } from "./format";
 import { guideEnglish } from "./guide-en";
@@ -57,6 +57,9 @@ export const english = {
     changeHeading: "Change the relation and see",
     changeIntro:
       "The same sentence once more, with what the model knows about distance altered. This is the paper\u2019s ablation, by hand: see what is left of the word order.",
+    graphHeading: "The graph of the sentence",
+    graphIntro:
+      "This model\u2019s relation is not distance but labels between tokens. Draw the edges; the text is read again with them.",
     guideHeading: "How it works, in five steps",
     guideIntro:
       "The model\u2019s first encoder layer, worked out here number by number on your sentence. Choose a token to follow.",
@@ -147,6 +150,7 @@ export const english = {
     `Bars: mean weight at distances ${distance(from)} to ${distance(to)}, all charts on one scale from 0 to ${number(top, 2)}; the hairline is distance 0. The number below is the share of the weights\u2019 variation that distance alone explains: high where a head looks at places, low where it looks for content.`,
 
   change: changeEnglish,
+  graph: graphEnglish,
 
   picture: "Picture",
   pictures: { map: "Map", arcs: "Arcs" },

@@ -4,7 +4,7 @@ import type { AttentionKind, ModelInfo, RelationInfo } from "relata";
 import { type DistanceRow, type HeadSummary, type RelationRange, strongest } from "../distance";
 import type { LoadPhase, Quantity, Translation } from "../state";
 import type { Words } from ".";
-import { changeChinese } from "./change-zh";
+import { changeChinese, graphChinese } from "./change-zh";
 import { chineseFailure } from "./failure-zh";
 import { distance, megabytes, number, percent, thinSpace } from "./format";
 import { guideChinese } from "./guide-zh";
@@ -52,6 +52,8 @@ export const chinese: Words = {
     changeHeading: "改动关系，看看会怎样",
     changeIntro:
       "同一个句子再译一次，但改动模型对距离的了解。这就是论文里的消融实验，由你亲手来做：看看语序还剩下多少。",
+    graphHeading: "句子的图",
+    graphIntro: "这个模型的关系不是距离，而是词元之间的标签。画出边，文字会带着它们重新读一遍。",
     guideHeading: "五步看懂原理",
     guideIntro: "模型编码器的第一层，就用你的句子一个数一个数地算给你看。选一个词元跟着走。",
     options: "选项",
@@ -139,6 +141,7 @@ export const chinese: Words = {
     `柱：距离 ${distance(from)} 到 ${distance(to)} 的平均权重，所有小图共用 0 到 ${number(top, 2)} 的刻度；细线是距离 0。下方数字是权重的变化中仅由距离就能解释的比例：高的头看位置，低的头看内容。`,
 
   change: changeChinese,
+  graph: graphChinese,
 
   picture: "图",
   pictures: { map: "矩阵", arcs: "弧线" },
