@@ -37,9 +37,18 @@ async function nativeTests(preset, argv = []) {
   );
 }
 
-async function wasmTests() {
+async function wasmTests(argv) {
   const folder = await buildPreset("wasm", "relata_core_tests");
-  return doctest(run, [process.execPath, join(folder, "core_tests.cjs")]);
+  return doctest(run, [process.execPath, join(folder, "core_tests.cjs"), ...argv]);
+}
+
+/** The table of every family and kind of file, natively and in WebAssembly; the other stages leave it out. */
+const kParity = ["--test-suite=parity"];
+const kNoParity = ["--test-suite-exclude=parity"];
+async function parityTests() {
+  const native = await nativeTests("native", kParity);
+  const wasm = await wasmTests(kParity);
+  return { passed: native.passed + wasm.passed, failed: native.failed + wasm.failed };
 }
 
 /** Runs every *.test.mjs of a folder with node's test runner. */
@@ -111,9 +120,10 @@ const kStages = {
   lint,
   layers: () => nodeTests(join(root, "tests/layers")),
   tools: () => nodeTests(join(root, "tests/tools")),
-  core: (argv) => nativeTests("native", argv),
+  core: (argv) => nativeTests("native", argv.length > 0 ? argv : kNoParity),
   asan: () => nativeTests("native-asan"),
-  wasm: wasmTests,
+  wasm: () => wasmTests(kNoParity),
+  parity: parityTests,
   package: packageTests,
   browser: browserTests,
   size: async () => {

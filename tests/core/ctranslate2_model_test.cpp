@@ -1,5 +1,5 @@
-// CTranslate2 folders against the numbers of a model written out in double precision: encoder
-// output, logits and greedy ids of every kind of file, and that each choice of the format matters.
+// CTranslate2 folders: what their files say, and that each choice of the format matters. Numbers
+// and ids are judged in parity_test.cpp.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -7,34 +7,14 @@
 #include "src/model/decoder.hpp"
 #include "src/model/encoder.hpp"
 #include "tests/core/ctranslate2_folder.hpp"
-#include "tests/core/support.hpp"
+#include "tests/core/model_checks.hpp"
 
 using namespace relata;
 using namespace relata::test;
 
 namespace {
 
-constexpr double kTolerance = 1e-4;
-const std::vector<std::string> kFolders = {"sinusoidal", "encodings-int16", "shaw-float16",
-                                           "shaw-one-table-int8", "shaw-asymmetric-bfloat16"};
-
-struct Expected {
-  Tensors tensors;
-  std::vector<GoldenCase> cases;
-};
-
-std::unique_ptr<const Expected> read_expected(const std::string& name) {
-  auto expected = std::make_unique<Expected>();
-  expected->tensors = read_tensors(golden_path("ctranslate2/" + name + "/expected.safetensors"));
-  const auto json = read_json(golden_path("ctranslate2/" + name + "/expected.json"));
-  for (const auto& entry : json.at("cases")) {
-    expected->cases.push_back({entry.at("name"), entry.at("source_ids"),
-                               entry.at("decoder_input_ids"), entry.at("greedy_ids"),
-                               &expected->tensors});
-  }
-  REQUIRE_EQ(expected->cases.size(), 3);
-  return expected;
-}
+const std::string kPrefix = "ctranslate2/";
 
 std::unique_ptr<const Model> load_golden(const std::string& name) {
   auto model = load(read_ctranslate2_folder(name));
@@ -44,67 +24,7 @@ std::unique_ptr<const Model> load_golden(const std::string& name) {
   return std::move(model.value());
 }
 
-struct Differences {
-  double encoder = 0;
-  double logits = 0;
-};
-
-/// The largest of all cases.
-Differences differences(const Model& model, const Expected& expected) {
-  Differences largest;
-  for (const GoldenCase& example : expected.cases) {
-    const auto encoded = encode(model, example.source_ids, {}, nullptr);
-    REQUIRE(encoded.ok());
-    const int length = static_cast<int>(example.decoder_input_ids.size());
-    auto decoder = Decoder::start(model, encoded.value().view(), length, length, false);
-    auto logits = Matrix::allocate(length, model.config.vocab_size, "test");
-    REQUIRE(decoder.ok());
-    REQUIRE(
-        decoder.value().forward(example.decoder_input_ids, logits.value().view(), nullptr).ok());
-    largest.encoder = std::max(
-        largest.encoder, max_difference(encoded.value().view(), example.at("encoder").matrix()));
-    largest.logits = std::max(largest.logits,
-                              max_difference(logits.value().view(), example.at("logits").matrix()));
-  }
-  return largest;
-}
-
 }  // namespace
-
-TEST_CASE("ctranslate2 folders: encoder output and logits") {
-  for (const auto& name : kFolders) {
-    CAPTURE(name);
-    const Differences found = differences(*load_golden(name), *read_expected(name));
-    CHECK_LE(found.encoder, kTolerance);
-    CHECK_LE(found.logits, kTolerance);
-  }
-}
-
-TEST_CASE("ctranslate2 folders: forty greedy steps, id by id") {
-  for (const auto& name : kFolders) {
-    CAPTURE(name);
-    const auto model = load_golden(name);
-    const auto expected = read_expected(name);
-    for (const GoldenCase& example : expected->cases) {
-      const auto encoded = encode(*model, example.source_ids, {}, nullptr);
-      REQUIRE(encoded.ok());
-      const int steps = static_cast<int>(example.greedy_ids.size());
-      REQUIRE_EQ(steps, 40);
-      auto decoder = Decoder::start(*model, encoded.value().view(), steps, 1, false);
-      auto logits = Matrix::allocate(1, model->config.vocab_size, "test");
-      REQUIRE(decoder.ok());
-      std::vector<int> ids;
-      int next = model->config.decoder_start_token_id;
-      for (int i = 0; i < steps; ++i) {
-        REQUIRE(decoder.value().forward({&next, 1}, logits.value().view(), nullptr).ok());
-        const float* row = logits.value().view().row(0);
-        next = static_cast<int>(std::max_element(row, row + model->config.vocab_size) - row);
-        ids.push_back(next);
-      }
-      CHECK_EQ(ids, example.greedy_ids);
-    }
-  }
-}
 
 TEST_CASE("ctranslate2 folders: what the files say of sizes, ids and relations") {
   const auto sinusoidal = load_golden("sinusoidal");
@@ -129,8 +49,8 @@ TEST_CASE("ctranslate2 folders: what the files say of sizes, ids and relations")
 }
 
 TEST_CASE("ctranslate2 folders: a wrong choice of the format does not pass") {
-  const auto wrong = [](const char* name, const auto& change) {
-    const auto expected = read_expected(name);
+  const auto wrong = [](const std::string& name, const auto& change) {
+    const auto expected = read_cases(kPrefix + name);
     auto model = load_golden(name);
     change(const_cast<Model&>(*model));
     return differences(*model, *expected);
@@ -158,7 +78,8 @@ TEST_CASE("ctranslate2 folders: a wrong choice of the format does not pass") {
   std::erase_if(aliases, is_values);
   const auto keys_only = load(folder);
   REQUIRE(keys_only.ok());
-  CHECK_GE(differences(*keys_only.value(), *read_expected("shaw-one-table-int8")).encoder, 1e-2);
+  CHECK_GE(differences(*keys_only.value(), *read_cases("ctranslate2/shaw-one-table-int8")).encoder,
+           1e-2);
 }
 
 TEST_CASE("a table of positions ends, and says where") {

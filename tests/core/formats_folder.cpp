@@ -21,6 +21,10 @@ void append_value(const std::string& dtype, float value, std::string& data) {
     data.append(reinterpret_cast<const char*>(&bits), 4);
     return;
   }
+  if (dtype == "I8") {
+    data += static_cast<char>(static_cast<std::int8_t>(value));
+    return;
+  }
   std::uint32_t narrow = bits >> 16;
   if (dtype == "F16") {
     const std::uint32_t exponent = bits >> 23 & 0xFF;

@@ -1,5 +1,5 @@
-// GGUF files as gguf's own writer makes them, whole and damaged, against gguf's dequantiser and
-// Hugging Face.
+// GGUF files as gguf's own writer makes them, whole and damaged, against gguf's dequantiser. Whole
+// models are judged in parity_test.cpp.
 #include <doctest/doctest.h>
 
 #include <cstring>
@@ -8,8 +8,6 @@
 
 #include "src/formats/block_formats.hpp"
 #include "src/formats/gguf.hpp"
-#include "src/model/decoder.hpp"
-#include "src/model/encoder.hpp"
 #include "tests/core/support.hpp"
 
 namespace relata::test {
@@ -17,49 +15,6 @@ namespace {
 
 std::span<const std::byte> bytes_of(const std::string& text) {
   return std::as_bytes(std::span(text));
-}
-
-Result<std::unique_ptr<const Model>> load_gguf(const std::string& file) {
-  const auto whole = bytes_of(file);
-  std::uint64_t header_bytes = std::min<std::uint64_t>(64, file.size());
-  while (true) {
-    RELATA_TRY_ASSIGN(
-        const std::uint64_t needed,
-        gguf_header_size(whole.subspan(0, static_cast<std::size_t>(header_bytes)), file.size()));
-    if (needed <= header_bytes) {
-      header_bytes = needed;
-      break;
-    }
-    header_bytes = needed;
-  }
-  RELATA_TRY_ASSIGN(ModelLoader loader,
-                    ModelLoader::open_gguf(whole.subspan(0, static_cast<std::size_t>(header_bytes)),
-                                           file.size()));
-  while (const TensorInfo* tensor = loader.next()) {
-    RELATA_TRY(loader.accept(whole.subspan(static_cast<std::size_t>(tensor->offset),
-                                           static_cast<std::size_t>(tensor->bytes))));
-  }
-  return loader.finish();
-}
-
-void check_model(const std::string& name) {
-  const auto loaded = load_gguf(read_file(golden_path("gguf/" + name + ".gguf")));
-  if (!loaded.ok()) {
-    FAIL(loaded.error().where << ": " << loaded.error().message);
-  }
-  const Model& model = *loaded.value();
-  const Tensors expected = read_tensors(golden_path("gguf/" + name + ".safetensors"));
-  const auto& source = expected.at("source_ids").ids;
-  const auto& input = expected.at("decoder_input_ids").ids;
-  const auto encoded = encode(model, source, {}, nullptr);
-  REQUIRE(encoded.ok());
-  CHECK(max_difference(encoded.value().view(), expected.at("encoder").matrix()) < 1e-4);
-  const int length = static_cast<int>(input.size());
-  auto decoder = Decoder::start(model, encoded.value().view(), length, length, false);
-  REQUIRE(decoder.ok());
-  auto logits = std::move(Matrix::allocate(length, model.config.vocab_size, "test").value());
-  REQUIRE(decoder.value().forward(input, logits.view(), nullptr).ok());
-  CHECK(max_difference(std::as_const(logits).view(), expected.at("logits").matrix()) < 1e-4);
 }
 
 /// A GGUF file written here by hand, byte by byte, to be damaged at a named place.
@@ -118,11 +73,6 @@ TEST_CASE("every block format decodes to what gguf's dequantiser gives") {
       REQUIRE(decoded[i] == doctest::Approx(values.values[i]).epsilon(1e-6));
     }
   }
-}
-
-TEST_CASE("a GGUF model equals Hugging Face on the dequantised weights") {
-  SUBCASE("T5 in blocks of 32") { check_model("t5-q32"); }
-  SUBCASE("UMT5 in K blocks, a table per layer") { check_model("umt5-k"); }
 }
 
 TEST_CASE("the vocabulary of a GGUF file") {

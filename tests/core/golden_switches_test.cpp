@@ -3,9 +3,10 @@
 // contradict is resolved as documented.
 #include <doctest/doctest.h>
 
-#include "src/model/decoder.hpp"
-#include "src/model/encoder.hpp"
-#include "tests/core/support.hpp"
+#include <algorithm>
+#include <utility>
+
+#include "tests/core/model_checks.hpp"
 
 using namespace relata;
 using namespace relata::test;
@@ -16,17 +17,8 @@ constexpr double kFarBeyond = 1e-2;  // a hundred times the tolerance of the gol
 
 /// How far encoder output and logits are from the golden values, the worse of both.
 double distance_from_golden(const FolderFiles& files, const GoldenCase& example) {
-  const auto model = load(files);
-  const auto encoded = encode(*model, example.source_ids, example.labels(), nullptr);
-  REQUIRE(encoded.ok());
-  const int length = static_cast<int>(example.decoder_input_ids.size());
-  auto decoder = Decoder::start(*model, encoded.value().view(), length, length, false);
-  auto logits = Matrix::allocate(length, model->config.vocab_size, "test");
-  REQUIRE(decoder.ok());
-  REQUIRE(logits.ok());
-  REQUIRE(decoder.value().forward(example.decoder_input_ids, logits.value().view(), nullptr).ok());
-  return std::max(max_difference(encoded.value().view(), example.at("encoder").matrix()),
-                  max_difference(logits.value().view(), example.at("logits").matrix()));
+  const Differences found = differences(*load(files), example);
+  return std::max(found.encoder, found.logits);
 }
 
 struct Switch {

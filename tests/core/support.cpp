@@ -6,6 +6,7 @@
 #include <cstring>
 #include <fstream>
 #include <sstream>
+#include <utility>
 
 #ifndef RELATA_GOLDEN_DIR
 #define RELATA_GOLDEN_DIR "tests/golden"
@@ -97,86 +98,32 @@ Tensors read_tensors(const std::string& path) {
   return tensors;
 }
 
-void FolderFiles::edit_config(const std::function<void(nlohmann::json&)>& edit) {
-  auto parsed = nlohmann::json::parse(config);
-  edit(parsed);
-  config = parsed.dump();
-}
-
-int FolderFiles::zero_tensors(const std::string& part) {
-  const auto length = static_cast<std::size_t>(header_length(weights));
-  const auto header = nlohmann::json::parse(weights.substr(8, length));
-  int zeroed = 0;
-  for (const auto& [name, entry] : header.items()) {
-    if (name.find(part) != std::string::npos) {
-      const auto begin = entry.at("data_offsets").at(0).get<std::size_t>();
-      const auto end = entry.at("data_offsets").at(1).get<std::size_t>();
-      std::memset(weights.data() + 8 + length + begin, 0, end - begin);
-      zeroed += 1;
-    }
-  }
-  return zeroed;
-}
-
-void FolderFiles::fill_tensor(const std::string& name, float value) {
-  const auto length = static_cast<std::size_t>(header_length(weights));
-  const auto entry = nlohmann::json::parse(weights.substr(8, length)).at(name);
-  REQUIRE(entry.at("dtype") == "F32");
-  const auto begin = entry.at("data_offsets").at(0).get<std::size_t>();
-  const auto end = entry.at("data_offsets").at(1).get<std::size_t>();
-  for (std::size_t at = begin; at < end; at += sizeof value) {
-    std::memcpy(weights.data() + 8 + length + at, &value, sizeof value);
-    value = -value;
-  }
-}
-
-FolderFiles read_folder(const std::string& name) {
-  return {read_file(golden_path(name + "/config.json")),
-          read_file(golden_path(name + "/generation_config.json")),
-          read_file(golden_path(name + "/model.safetensors"))};
-}
-
-Result<std::unique_ptr<const Model>> try_load(const FolderFiles& files) {
-  const auto bytes = std::as_bytes(std::span(files.weights));
-  auto header_size =
-      safetensors_header_size(bytes.first(std::min<std::size_t>(8, bytes.size())), bytes.size());
-  if (!header_size.ok()) {
-    return header_size.error();
-  }
-  FolderHeader folder;
-  folder.config = files.config;
-  folder.generation_config = files.generation_config;
-  folder.header = bytes.first(static_cast<std::size_t>(header_size.value()));
-  folder.file_size = bytes.size();
-  auto loader = ModelLoader::open(folder);
-  if (!loader.ok()) {
-    return loader.error();
-  }
-  while (const TensorInfo* tensor = loader.value().next()) {
-    auto accepted = loader.value().accept(bytes.subspan(static_cast<std::size_t>(tensor->offset),
-                                                        static_cast<std::size_t>(tensor->bytes)));
-    if (!accepted.ok()) {
-      return accepted.error();
-    }
-  }
-  return loader.value().finish();
-}
-
-std::unique_ptr<const Model> load(const FolderFiles& files) {
-  auto model = try_load(files);
-  if (!model.ok()) {
-    FAIL(model.error().where << ": " << model.error().message);
-  }
-  return std::move(model.value());
-}
-
 MatrixView<const int> GoldenCase::labels() const {
   return has("labels") ? at("labels").id_matrix() : MatrixView<const int>{};
 }
 
 std::unique_ptr<const Golden> read_golden(const std::string& name) {
-  auto golden = std::make_unique<Golden>();
+  auto golden = std::make_unique<Golden>(*read_cases(name));
   golden->files = read_folder(name);
+  for (GoldenCase& example : golden->cases) {
+    example.tensors = &golden->tensors;
+  }
+  return golden;
+}
+
+std::unique_ptr<const Golden> read_cases(const std::string& name) {
+  auto golden = std::make_unique<Golden>();
+  if (name.starts_with("gguf/")) {  // one case, all of it in tensors
+    Tensors found = read_tensors(golden_path(name + ".safetensors"));
+    golden->cases.push_back(
+        {"whole", found.at("source_ids").ids, found.at("decoder_input_ids").ids,
+         read_tensors(golden_path(name + ".blocks.safetensors")).at("greedy_ids").ids,
+         &golden->tensors});
+    for (const std::string part : {"encoder", "logits"}) {
+      golden->tensors["whole." + part] = std::move(found.at(part));
+    }
+    return golden;
+  }
   golden->tensors = read_tensors(golden_path(name + "/expected.safetensors"));
   const auto expected = read_json(golden_path(name + "/expected.json"));
   for (const auto& entry : expected.at("cases")) {

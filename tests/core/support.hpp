@@ -5,7 +5,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -15,7 +14,7 @@
 #include <vector>
 
 #include "src/base/matrix_view.hpp"
-#include "src/formats/load_model.hpp"
+#include "tests/core/model_files.hpp"
 
 namespace relata::test {
 
@@ -42,26 +41,6 @@ using Tensors = std::map<std::string, Tensor>;
 /// A reader of .safetensors that shares nothing with the one under test (F32, F16, BF16, I32).
 Tensors read_tensors(const std::string& path);
 
-/// A folder's files, to be loaded as they are or after a change.
-struct FolderFiles {
-  std::string config;
-  std::string generation_config;
-  std::string weights;
-
-  /// Changes config.json.
-  void edit_config(const std::function<void(nlohmann::json&)>& edit);
-  /// Zeroes every tensor whose name contains `part`; the number of tensors.
-  int zero_tensors(const std::string& part);
-  /// Sets every value of an F32 tensor, signs alternating.
-  void fill_tensor(const std::string& name, float value);
-};
-FolderFiles read_folder(const std::string& name);
-
-/// Through ModelLoader, as a user's folder.
-Result<std::unique_ptr<const Model>> try_load(const FolderFiles& files);
-/// Fails the test where the folder does not load.
-std::unique_ptr<const Model> load(const FolderFiles& files);
-
 /// One golden case of a folder: ids from expected.json, tensors from expected.safetensors.
 struct GoldenCase {
   std::string name;
@@ -82,6 +61,8 @@ struct Golden {
 };
 /// Kept where it is made: cases point at its tensors.
 std::unique_ptr<const Golden> read_golden(const std::string& name);
+/// The same without the folder's files.
+std::unique_ptr<const Golden> read_cases(const std::string& name);
 
 /// Largest |a - b|; infinity where shapes differ or a value is not finite.
 double max_difference(MatrixView<const float> a, MatrixView<const float> b);

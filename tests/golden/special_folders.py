@@ -14,6 +14,7 @@ import json
 import pathlib
 import shutil
 
+import blocks
 import safetensors.torch
 import t5_folders
 import torch
@@ -112,6 +113,10 @@ def make_int8():
         metadata={"format": "pt"},
     )
     write_expected(folder, cases, None, RECORD)
+    with torch.no_grad():
+        parts = blocks.of_transformers(model, cases[1].source_ids, cases[1].decoder_input_ids[: blocks.TARGET_ROWS])
+    parts = {name: value.contiguous().clone() for name, value in parts.items()}
+    safetensors.torch.save_file(parts, folder / "blocks.safetensors")
 
 
 if __name__ == "__main__":
