@@ -3,7 +3,6 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
-#include <filesystem>
 #include <functional>
 #include <string>
 #include <utility>
@@ -174,15 +173,15 @@ TEST_CASE("only a configuration of an encoder alone may lack the decoder") {
 }
 
 TEST_CASE("configurations of other architectures, as transformers writes them, are refused") {
-  const std::string folder = golden_path("refused");
-  int refused = 0;
-  for (const auto& entry : std::filesystem::directory_iterator(folder)) {
-    FolderFiles files;
-    files.config = read_file(entry.path().string());
-    files.weights = read_folder("t5-relu-tied").weights;
-    const auto model = try_load(files);
-    const std::string name = entry.path().stem().string();
+  const std::string weights = read_folder("t5-relu-tied").weights;
+  for (const std::string name :
+       {"bart", "gpt2", "longt5-local", "longt5-transient-global", "m2m_100", "marian-quick_gelu",
+        "pegasus", "prophetnet", "switch_transformers", "t5-gated-mish", "t5-tanh", "t5gemma"}) {
     CAPTURE(name);
+    FolderFiles files;
+    files.config = read_file(golden_path("refused/" + name + ".json"));
+    files.weights = weights;
+    const auto model = try_load(files);
     REQUIRE_FALSE(model.ok());
     const Error& error = model.error();
     CHECK(error.code == ErrorCode::unsupported);
@@ -197,9 +196,7 @@ TEST_CASE("configurations of other architectures, as transformers writes them, a
                               : name == "marian-quick_gelu"       ? "quick_gelu"
                                                                   : name;
     CHECK_MESSAGE(error.message.find(named) != std::string::npos, error.message);
-    refused += 1;
   }
-  CHECK_EQ(refused, 12);
 }
 
 TEST_CASE("ids of the config are checked even where the generation config replaces them") {
