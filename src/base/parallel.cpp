@@ -10,9 +10,9 @@
 namespace relata {
 namespace {
 
-/// Looks at a counter before a thread goes to sleep: longer than the work between two products of a
-/// decoding step, shorter than what anybody would notice.
-constexpr int kSpins = 20000;
+/// Looks at a counter before a thread goes to sleep: longer than what lies between two products or
+/// two decoding steps, shorter than what anybody would notice.
+constexpr int kSpins = 100000;
 
 }  // namespace
 
