@@ -22,6 +22,7 @@ export function createActions(
   page: {
     load(source: ModelSource): void;
     retry(): void;
+    showKind(kind: AttentionKind): void;
     redraw(graph: string): void;
     pickNode(node: number): void;
     translate(text: string): void;
@@ -54,7 +55,7 @@ export function createActions(
     },
     onSubmit: (text: string) => page.translate(text),
     onStop: () => translator.stop(),
-    onKind: (kind: AttentionKind) => dispatch({ type: "kindChosen", kind }),
+    onKind: (kind: AttentionKind) => page.showKind(kind),
     onOrder: (order: HeadOrder) => dispatch({ type: "orderChosen", order }),
     onPickHead: (layer: number, head: number) => dispatch({ type: "headPicked", layer, head }),
     onLayer: (layer: number) => dispatch({ type: "layerChosen", layer }),

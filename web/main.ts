@@ -24,7 +24,7 @@ import { searchOptions } from "./search";
 import { rememberedLanguage } from "./settings";
 import { initialState, noAltered, type State } from "./state";
 import { createSummariser } from "./summariser";
-import { createTranslator } from "./translator";
+import { createTranslator, type View } from "./translator";
 import { update } from "./update";
 
 const measure = document.getElementById("measure") as HTMLElement;
@@ -81,7 +81,7 @@ function compare(): void {
   const { change, layer, head, text, search } = state;
   const relation = relationInput(change, layer, head);
   const options = searchOptions(search);
-  if (relation) void translator.compare(text, { ...options, relation }, state.graph.text);
+  if (relation) void translator.compare(text, { ...options, relation }, shownView());
 }
 
 /** Until the layer fits the sentence on show: another may have come meanwhile. */
@@ -101,8 +101,19 @@ async function load(source: ModelSource): Promise<void> {
   if (await translator.load(source)) translate(state.text);
 }
 
+function shownView(): View {
+  return { kind: state.kind, graph: state.graph.text };
+}
+
+/** Of a large model only the kind on show is recorded: another one is translated for anew. */
+function showKind(kind: State["kind"]): void {
+  dispatch({ type: "kindChosen", kind });
+  const isRecorded = state.traces.some((trace) => trace.kind === kind);
+  if (!isRecorded && state.translation.status === "done") translate(state.text);
+}
+
 function translate(text: string): void {
-  void translator.translate(text, searchOptions(state.search), state.graph.text);
+  void translator.translate(text, searchOptions(state.search), shownView());
 }
 
 const summarise = createSummariser((summaries) =>
@@ -113,6 +124,7 @@ const actions = createActions(dispatch, translator, {
   load: (source) => void load(source),
   retry: () => void load(state.source),
   translate,
+  showKind,
   redraw,
   pickNode,
   // Seldom wanted: loaded when it is.

@@ -7,6 +7,13 @@ import type { PageEvent } from "./events";
 import { labelMatrix, parseGraph } from "./graph";
 import { fetchModel } from "./model-files";
 import type { Failure, LoadPhase } from "./state";
+import { tracedKinds } from "./traced-kinds";
+
+/** What of the view matters to a translation: the kind on show, and the edges of a graph. */
+export interface View {
+  readonly kind: AttentionKind;
+  readonly graph: string;
+}
 
 export interface Translator {
   /** Loads a model in place of the one before. Resolves to whether it is there. */
@@ -14,16 +21,14 @@ export interface Translator {
   /** Gives a load under way up. */
   cancel(): void;
   /** Translates, recording every attention; a translation under way is given up for this one. */
-  translate(text: string, options: RunOptions, graph: string): Promise<void>;
+  translate(text: string, options: RunOptions, view: View): Promise<void>;
   /** Translates once more with the relation changed, for comparison. */
-  compare(text: string, options: RunOptions, graph: string): Promise<void>;
+  compare(text: string, options: RunOptions, view: View): Promise<void>;
   /** Stops a translation under way. */
   stop(): void;
   /** The files of the model, where the page has them in hand. */
   files(): readonly File[];
 }
-
-const everyKind: readonly AttentionKind[] = ["encoder_self", "decoder_self", "cross"];
 
 export function createTranslator(
   baseUrl: string,
@@ -76,7 +81,7 @@ export function createTranslator(
     }
   }
 
-  async function translate(text: string, options: RunOptions, graph: string): Promise<void> {
+  async function translate(text: string, options: RunOptions, view: View): Promise<void> {
     running.abort();
     const mine = new AbortController();
     running = mine;
@@ -89,9 +94,10 @@ export function createTranslator(
     if (text.trim() === "") return;
     try {
       const start = performance.now();
-      const relation = await relationOf(model, text, options, graph);
-      const trace = { kinds: everyKind };
-      const steps = model.generate(text, { ...options, ...relation, trace, signal });
+      const steps = model.generate(text, {
+        ...(await withView(model, text, options, view)),
+        signal,
+      });
       let next = await steps.next();
       for (; !next.done; next = await steps.next()) {
         dispatch({ type: "stepArrived", step: next.value, ms: performance.now() - start });
@@ -105,16 +111,15 @@ export function createTranslator(
     }
   }
 
-  async function compare(text: string, options: RunOptions, graph: string): Promise<void> {
+  async function compare(text: string, options: RunOptions, view: View): Promise<void> {
     comparing.abort();
     const mine = new AbortController();
     comparing = mine;
     if (!model) return;
     dispatch({ type: "alteredStarted" });
     try {
-      const trace = { kinds: everyKind };
-      const relation = await relationOf(model, text, options, graph);
-      const result = await model.run(text, { ...options, ...relation, trace, signal: mine.signal });
+      const all = await withView(model, text, options, view);
+      const result = await model.run(text, { ...all, signal: mine.signal });
       if (comparing === mine) dispatch({ type: "alteredFinished", result });
     } catch (error) {
       if (comparing === mine && !mine.signal.aborted)
@@ -132,18 +137,19 @@ export function createTranslator(
   };
 }
 
-/** What a call is told of the relation: a model by labels wants one for every pair of tokens. */
-async function relationOf(
+/** The options with what to record, and for a model by labels with one label for every pair of tokens. */
+async function withView(
   model: Model,
   text: string,
   options: RunOptions,
-  graph: string,
-): Promise<Pick<RunOptions, "relation">> {
-  const { index, numRelations } = model.info.relation.encoder_self;
-  if (index !== "labels") return {};
+  { graph, kind }: View,
+): Promise<RunOptions> {
   const { length } = await model.tokenize(text);
+  const trace = { kinds: tracedKinds(model.info, length, kind) };
+  const { index, numRelations } = model.info.relation.encoder_self;
+  if (index !== "labels") return { ...options, trace };
   const labels = labelMatrix(parseGraph(graph, numRelations).edges, length);
-  return { relation: { ...options.relation, labels } };
+  return { ...options, trace, relation: { ...options.relation, labels } };
 }
 
 /** The code and place of the package's own errors; anything else is "unknown" with its message. */

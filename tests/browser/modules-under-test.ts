@@ -10,6 +10,7 @@ export * from "../../web/palette";
 export * from "../../web/search";
 export * from "../../web/state";
 export { createSummariser } from "../../web/summariser";
+export { tracedKinds } from "../../web/traced-kinds";
 export * from "../../web/update";
 export { attentionArcs } from "../../web/views/attention-arcs";
 export { attentionMap } from "../../web/views/attention-map";

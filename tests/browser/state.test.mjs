@@ -180,3 +180,13 @@ test("a model that wants beams gets them; options that came with the address sta
   ].reduce(page.update, page.initialState("light", 400));
   assert.equal(chosen.search.method, "sampling");
 });
+
+test("of a large model and a long text only the attention on show is recorded", () => {
+  const small = { ...info, numHeads: 4 };
+  const large = { numEncoderLayers: 12, numDecoderLayers: 12, numHeads: 12 };
+  const every = ["encoder_self", "decoder_self", "cross"];
+  assert.deepEqual(page.tracedKinds(small, 512, "cross"), every);
+  assert.deepEqual(page.tracedKinds(large, 64, "cross"), every);
+  // 36 layers, 12 heads, 512 x 512 pairs of 12 bytes: 1.4 GB.
+  assert.deepEqual(page.tracedKinds(large, 512, "cross"), ["cross"]);
+});
