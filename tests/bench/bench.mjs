@@ -22,7 +22,7 @@ const kNewTokens = 33;
 /** V8 compiles hot code well only after a while. */
 const kWarmUps = 2;
 /** Of a quick run, in seconds since its start: no host is opened and no turn begun after these. */
-const kQuickHosts = 110;
+const kQuickHosts = 80;
 const kQuickTurns = 130;
 
 const kLimits = { name: "limits", engine: "limits" };
