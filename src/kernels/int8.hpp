@@ -130,17 +130,18 @@ void round_rows(MatrixView<const float> input, const Int8View& weight, int first
   }
 }
 
-/// output [n, cols] = rounded rows * weight + bias. wide_panel: scratch for a panel of 16 bits.
+/// output [n, cols] = rounded rows * weight + bias. wide_panels: scratch for kWidePanels panels of
+/// 16 bits.
 template <class Arch>
 void int8_matmul(const RoundedRows& scratch, const Int8View& weight, const float* bias,
-                 std::int16_t* wide_panel, MatrixView<float> output) {
+                 std::int16_t* wide_panels, MatrixView<float> output) {
   // Rows times panels times vectors is the number of running sums: as many as 16 registers hold
   // beside the operands.
   constexpr int kWidth = simd::kWidth<Arch>;
   constexpr int kRows = 4;
   constexpr int kVectors = 2;
-  // One row waits for memory: three streams at once keep more of it on its way.
-  constexpr int kStreams = 3;
+  // A product of few rows waits for memory: several panels at once keep more of it on its way.
+  constexpr int kStreams = kWidePanels;
   const int stride = weight.depth + weight.depth % 2;
   const std::ptrdiff_t panel_size = static_cast<std::ptrdiff_t>(stride) * kPanelWidth;
   const auto tile = [&]<int Rows, int Panels, int Vectors>(int i, int col, const auto* weights) {
@@ -158,21 +159,27 @@ void int8_matmul(const RoundedRows& scratch, const Int8View& weight, const float
       panel += kStreams * panel_size;
     }
   }
-  for (; col < weight.cols; col += kPanelWidth, panel += panel_size) {
-    int i = 0;
-    if (output.rows >= kRows) {
-      for (std::ptrdiff_t at = 0; at < panel_size; at += 2 * kWidth) {
-        simd::load_pairs<Arch>(panel + at).store_unaligned(wide_panel + at);
-      }
-      for (; i + kRows <= output.rows; i += kRows) {
-        for (int part = 0; part < kPanelWidth && col + part < weight.cols;
-             part += kVectors * kWidth) {
-          tile.template operator()<kRows, 1, kVectors>(i, col + part, wide_panel + 2 * part);
-        }
+  for (; col < weight.cols; col += kStreams * kPanelWidth, panel += kStreams * panel_size) {
+    const int panels = std::min(kStreams, (weight.cols - col + kPanelWidth - 1) / kPanelWidth);
+    const bool widens = output.rows >= kRows;
+    for (std::ptrdiff_t at = 0; widens && at < panel_size; at += 2 * kWidth) {
+      for (std::ptrdiff_t p = at; p < panels * panel_size; p += panel_size) {
+        simd::load_pairs<Arch>(panel + p).store_unaligned(wide_panels + p);
       }
     }
-    for (; i < output.rows; ++i) {
-      tile.template operator()<1, 1, kPanelWidth / kWidth>(i, col, panel);
+    for (int p = 0; p < panels; ++p) {
+      const int first = col + p * kPanelWidth;
+      int i = 0;
+      for (; i + kRows <= output.rows; i += kRows) {
+        for (int part = 0; part < kPanelWidth && first + part < weight.cols;
+             part += kVectors * kWidth) {
+          tile.template operator()<kRows, 1, kVectors>(i, first + part,
+                                                       wide_panels + p * panel_size + 2 * part);
+        }
+      }
+      for (; i < output.rows; ++i) {
+        tile.template operator()<1, 1, kPanelWidth / kWidth>(i, first, panel + p * panel_size);
+      }
     }
   }
 }

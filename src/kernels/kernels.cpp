@@ -44,7 +44,7 @@ void matmul(Parallel* parallel, MatrixView<const float> input, const WeightMatri
     const float* target_bias = bias != nullptr ? bias + first : nullptr;
     if (rounded) {
       int8_matmul<Arch>(scratch, weight.int8().slice_cols(first, last), target_bias,
-                        scratch.panel(thread), target);
+                        scratch.wide_panels(thread), target);
     } else {
       // One row of biases for all rows.
       matmul<Arch, simd::kRelaxed>(input, weight.f32().view().slice_cols(first, last),

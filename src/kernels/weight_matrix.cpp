@@ -22,7 +22,8 @@ Result<RoundedRows> RoundedRows::allocate(int rows, int max_depth, int num_threa
   RELATA_TRY(scratch.values.reset(static_cast<std::uint64_t>(rows) * padded(max_depth, 2), where));
   RELATA_TRY(scratch.scales.reset(static_cast<std::uint64_t>(rows), where));
   RELATA_TRY(scratch.panels.reset(
-      padded(max_depth, 2) * kPanelWidth * static_cast<std::uint64_t>(num_threads), where));
+      padded(max_depth, 2) * kPanelWidth * kWidePanels * static_cast<std::uint64_t>(num_threads),
+      where));
   return scratch;
 }
 

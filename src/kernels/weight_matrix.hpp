@@ -28,17 +28,20 @@ struct Int8View {
   }
 };
 
-/// Scratch of a product with int8 weights: the activations, rounded to 16 bits, and a panel of
+/// Panels of int8 weights that a thread widens at a time.
+inline constexpr int kWidePanels = 3;
+
+/// Scratch of a product with int8 weights: the activations, rounded to 16 bits, and some panels of
 /// weights, widened to as many.
 struct RoundedRows {
   AlignedBuffer<std::int16_t> values;  // [rows, depth rounded up to even]
   AlignedBuffer<float> scales;         // [rows]
-  AlignedBuffer<std::int16_t> panels;  // [threads, depth rounded up to even, kPanelWidth]
+  AlignedBuffer<std::int16_t> panels;  // [threads, kWidePanels, depth rounded up to even, panel]
   int num_threads = 1;
 
   static Result<RoundedRows> allocate(int rows, int max_depth, int num_threads, const char* where);
-  /// The panel of one thread.
-  std::int16_t* panel(int thread) {
+  /// The panels of one thread.
+  std::int16_t* wide_panels(int thread) {
     return panels.data() +
            panels.size() / static_cast<std::size_t>(num_threads) * static_cast<std::size_t>(thread);
   }

@@ -38,7 +38,7 @@ template <class Arch>
 void product(MatrixView<const float> input, const WeightMatrix& weight, const float* bias,
              RoundedRows& scratch, MatrixView<float> output) {
   kernels::round_rows<Arch>(input, weight.int8(), 0, input.rows, scratch);
-  kernels::int8_matmul<Arch>(scratch, weight.int8(), bias, scratch.panel(0), output);
+  kernels::int8_matmul<Arch>(scratch, weight.int8(), bias, scratch.wide_panels(0), output);
 }
 
 /// The first cell that is further from the exact product than rounding the activations explains.
