@@ -6,8 +6,15 @@ import { gzipSync } from "node:zlib";
 import { filesBelow } from "./build.mjs";
 import { isMain, main, root, SetupError } from "./process.mjs";
 
-/** Budgets in kB of 1,000 bytes. */
-const kBudgets = { wasm: { raw: 300, gzip: 110 } };
+/**
+ * In kB of 1,000 bytes, raw and gzip: what is aimed at, and the limit that holds what has been reached until then.
+ * Above a limit the sizes fail; between aim and limit they say so.
+ */
+const kBudgets = {
+  wasm: { aim: [300, 110], limit: [300, 128] },
+  threads: { aim: [300, 110], limit: [320, 138] },
+  package: { aim: [Number.POSITIVE_INFINITY, 60], limit: [Number.POSITIVE_INFINITY, 63] },
+};
 
 /** One row: the files of a group, their bytes, and their bytes after gzip, each file on its own as a server sends it. */
 function measure(title, files, budget) {
@@ -22,7 +29,7 @@ function measure(title, files, budget) {
   return sum;
 }
 
-/** Prints the table; returns whether everything is within its budget. */
+/** Prints the table; returns whether everything is within its limit. */
 export function reportSizes() {
   const files = (folder, ...types) =>
     filesBelow(join(root, folder)).filter((file) => types.includes(extname(file)));
@@ -34,12 +41,13 @@ export function reportSizes() {
       measure(
         `${relative(join(root, "dist/package"), file)} + glue`,
         [file, join(dirname(file), "relata.js")],
-        kBudgets.wasm,
+        relative(root, file).includes("threads") ? kBudgets.threads : kBudgets.wasm,
       ),
     ),
     measure(
       "package JavaScript",
       files("dist/package", ".js").filter((file) => !isCore(file)),
+      kBudgets.package,
     ),
     measure(
       "page JavaScript and CSS (bundled with the package)",
@@ -50,10 +58,18 @@ export function reportSizes() {
   const kilobytes = (bytes) => `${(bytes / 1000).toFixed(1)} kB`.padStart(10);
   let within = true;
   for (const { title, raw, gzip, budget } of rows) {
-    const over = budget && (raw > budget.raw * 1000 || gzip > budget.gzip * 1000);
-    const note = budget
-      ? `   budget ${budget.raw} kB, ${budget.gzip} kB gzip${over ? ": EXCEEDED" : ""}`
-      : "";
+    const isAbove = ([mostRaw, mostGzip]) => raw > mostRaw * 1000 || gzip > mostGzip * 1000;
+    const over = budget !== undefined && isAbove(budget.limit);
+    let note = "";
+    if (budget !== undefined) {
+      const words = over
+        ? "ABOVE THE LIMIT"
+        : isAbove(budget.aim)
+          ? "above the aim, within the limit"
+          : "as aimed at";
+      const both = (pair) => pair.filter(Number.isFinite).join(" / ");
+      note = `   ${words} (aim ${both(budget.aim)} kB, limit ${both(budget.limit)} kB)`;
+    }
     console.log(`${kilobytes(raw)} ${kilobytes(gzip)} gzip   ${title}${note}`);
     if (over) within = false;
   }

@@ -271,7 +271,8 @@ async function* onlyResult(
   context: CallContext,
 ): Steps<RunResult> {
   const [result] = yield* allResults(backend, args, context);
-  if (result === undefined) throw RelataError.from("there is no result");
+  if (result === undefined)
+    throw new RelataError("internal", "generate", "generate: there is no result");
   if (result.error !== null) throw result.error;
   return result;
 }
