@@ -30,6 +30,10 @@ before(async () => {
 });
 after(() => browser?.close());
 
+function near(actual, expected) {
+  assert.ok(Math.abs(actual - expected) < 1e-4, `${actual}, not ${expected}`);
+}
+
 async function saved(button) {
   const [download] = await Promise.all([
     page.waitForEvent("download"),
@@ -98,13 +102,17 @@ test("CSV and JSON hold the package's numbers", async () => {
     const at = query * size + key;
     const [distance, weight, content, relation] = cells.slice(-4).map(Number);
     assert.equal(distance, key - query);
-    assert.equal(weight, head.weights[at]);
-    assert.equal(content, head.contentScores[at]);
-    assert.equal(relation, head.relationScores[at]);
+    // The browser's build may round the last digits differently.
+    near(weight, head.weights[at]);
+    near(content, head.contentScores[at]);
+    near(relation, head.relationScores[at]);
   }
   const json = JSON.parse((await saved("save-json")).bytes.toString());
   assert.equal(json.sequences[0].text, expected.text);
-  assert.deepEqual(json.trace.weights, [...head.weights]);
+  assert.equal(json.trace.weights.length, head.weights.length);
+  json.trace.weights.forEach((weight, at) => {
+    near(weight, head.weights[at]);
+  });
 });
 
 test("one HTML file opens offline with no request, and holds pictures, tables and numbers", async () => {
