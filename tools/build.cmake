@@ -94,16 +94,22 @@ function(relata_build)
   endforeach()
 
   if(EMSCRIPTEN)
-    relata_module(${arg_NAME} "${rooms}" ${arg_THREADS})
+    relata_module(${arg_NAME} "${rooms}" ${arg_THREADS} bindings/wasm)
     # The first library that has a function gives it.
-    relata_module(${arg_NAME}-relaxed "${arg_NAME}_kernels_relaxed;${rooms}" ${arg_THREADS})
+    relata_module(${arg_NAME}-relaxed "${arg_NAME}_kernels_relaxed;${rooms}" ${arg_THREADS} bindings/wasm)
     add_custom_target(modules DEPENDS ${arg_NAME} ${arg_NAME}-relaxed)
+    if(NOT arg_THREADS)
+      # It reads headers: one of it is enough.
+      relata_module(readers "${rooms}" OFF bindings/wasm/readers)
+      target_sources(readers PRIVATE bindings/wasm/sprintf.cpp)
+      add_dependencies(modules readers)
+    endif()
   endif()
 endfunction()
 
-# The module of some rooms: <name>.wasm and its glue <name>.js.
-function(relata_module name rooms threads)
-  file(GLOB bindings CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/bindings/wasm/*.cpp")
+# The module of some rooms with the bindings of a folder: <name>.wasm and its glue <name>.js.
+function(relata_module name rooms threads folder)
+  file(GLOB bindings CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
   add_executable(${name} ${bindings})
   target_link_libraries(${name} PRIVATE ${rooms})
   # Without run-time type information Embind names types itself.

@@ -99,6 +99,7 @@ export async function buildPackage() {
   const names = ["relata.js", "relata.wasm", "relata-relaxed.wasm"];
   const parts = [
     ...names.map((name) => [join(plain, name), join("wasm", name)]),
+    ...["readers.js", "readers.wasm"].map((name) => [join(plain, name), join("wasm", name)]),
     ...names.map((name) => [join(threads, name), join("wasm/threads", name)]),
   ];
   const inputs = [

@@ -74,7 +74,12 @@ export async function loadBackend(
   }
   const module = await compileCore(wasm instanceof URL ? await platform.wasmBytes(wasm) : wasm);
   checkSignal(watch.signal);
-  return Engine.load(await Core.instantiate(module, numThreads), folder, dtype, watch);
+  return Engine.load(
+    await Core.instantiate(module, numThreads, platform.wasmBytes),
+    folder,
+    dtype,
+    watch,
+  );
 }
 
 /** where: the option the address came by. Error: option_invalid. */

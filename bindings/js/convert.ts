@@ -3,7 +3,7 @@
 
 import { type FileHandle, mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Core, RawTensor } from "./core.js";
+import type { Core, RawReaders, RawTensor } from "./core.js";
 import { RelataError, wordsOf } from "./errors.js";
 import { fill } from "./load/files.js";
 import { openModel } from "./load/open-model.js";
@@ -56,7 +56,8 @@ export async function convert(
   const watch = { signal: undefined, onScan: () => {} };
   const { model, close } = await openModel(core, folder, watch);
   try {
-    const { config: described, tensors } = model.contents();
+    const { config: described, tensors } = await model.contents();
+    const readers = await core.readers();
     const config = described ?? {};
     const steps = plan(tensors, dtype);
     const texts = new Map<string, Uint8Array | string>(model.tokenizer.files());
@@ -64,7 +65,7 @@ export async function convert(
     texts.set("generation_config.json", model.generationConfig ?? generationOf(config));
     await mkdir(out, { recursive: true });
     for (const [name, content] of texts) await writeFile(join(out, name), content);
-    const bytes = await writeWeights(core, model, steps, join(out, "model.safetensors"));
+    const bytes = await writeWeights(readers, model, steps, join(out, "model.safetensors"));
     const files = [...texts.keys(), "model.safetensors"];
     return { format: model.format, tensors: steps.length, bytes, files };
   } finally {
@@ -130,7 +131,7 @@ function generationOf(config: Config): string {
 }
 
 async function writeWeights(
-  core: Core,
+  readers: Core<RawReaders>,
   model: OpenedModel,
   steps: readonly Step[],
   path: string,
@@ -166,7 +167,7 @@ async function writeWeights(
     await write(start, 0);
     for (const step of steps) {
       const place = ({ name }: Output) => start.length + (offsets.get(name) as number);
-      await writeTensor(core, model, step, place, write);
+      await writeTensor(readers, model, step, place, write);
     }
     await file.close();
     await rename(part, path);
@@ -183,7 +184,7 @@ async function closeQuietly(file: FileHandle): Promise<void> {
 }
 
 async function writeTensor(
-  core: Core,
+  readers: Core<RawReaders>,
   model: OpenedModel,
   { tensor, output, factors, scales }: Step,
   place: (output: Output) => number,
@@ -193,13 +194,13 @@ async function writeTensor(
   const rows = shape.length > 1 ? (shape[0] as number) : 1;
   const cols = shape.reduce((product, size) => product * size, 1) / rows;
   const rowBytes = tensor.bytes / rows;
-  const multipliers = factors === null ? tensor.scales : await floatsOf(core, model, factors);
+  const multipliers = factors === null ? tensor.scales : await floatsOf(readers, model, factors);
   const many = Math.max(1, Math.floor(kChunkBytes / (4 * cols)));
   const found = new Float32Array(scales === null ? 0 : rows);
   for (let row = 0; row < rows; row += many) {
     const count = Math.min(many, rows - row);
     const part = { ...tensor, offset: tensor.offset + row * rowBytes, bytes: count * rowBytes };
-    const values = await floatsOf(core, model, part);
+    const values = await floatsOf(readers, model, part);
     const bytes = new Uint8Array(count * cols * widthOf(output.dtype));
     for (let i = 0; i < count; i++) {
       const line = values.subarray(i * cols, (i + 1) * cols);
@@ -226,14 +227,18 @@ async function writeTensor(
 }
 
 /** The values of a tensor's bytes, or of a part of them, before any factor. */
-async function floatsOf(core: Core, model: OpenedModel, tensor: RawTensor): Promise<Float32Array> {
+async function floatsOf(
+  readers: Core<RawReaders>,
+  model: OpenedModel,
+  tensor: RawTensor,
+): Promise<Float32Array> {
   const { name, dtype, offset, bytes, file } = tensor;
   const weights = model.weights[file];
   if (weights === undefined) throw new RangeError(`no file ${file}`);
-  const buffer = core.bytes(bytes);
+  const buffer = readers.bytes(bytes);
   try {
     await fill(buffer, 0, weights, offset, bytes, () => {});
-    const values = core.run((raw) => raw.decode(dtype, buffer));
+    const values = readers.run((raw) => raw.decode(dtype, buffer));
     if (values !== null) return values;
     const where = `${weights.name}: ${name}`;
     throw new RelataError(

@@ -1,8 +1,8 @@
-// The WebAssembly module: how it comes to be, its raw interface (bindings/wasm/embind.cpp), and failures as exceptions.
+// The WebAssembly module: how it comes to be, its raw interface (bindings/wasm), and failures as exceptions.
 
 import { type Failure, RelataError, wordsOf } from "./errors.js";
 import createModule from "./wasm/relata.js";
-import { threadsGlueAddress } from "./wasm-bytes.js";
+import { readersAddress, threadsGlueAddress, wasmBytes } from "./wasm-bytes.js";
 
 /** An object of the module's heap; it lives until it is deleted. */
 export interface Handle {
@@ -196,7 +196,8 @@ export type RawShards = readonly [
   sizes: readonly number[],
 ];
 
-export interface RawModule {
+/** What both modules have. */
+export interface RawFiles {
   /** Only with threads. */
   readonly PThread?: { terminateAllThreads(): void };
   Bytes: { allocate(count: number): RawBuffer<Uint8Array> | Failure };
@@ -204,6 +205,10 @@ export interface RawModule {
   headerSize(prefix: RawBuffer<Uint8Array>, fileSize: number, file: string): number | Failure;
   /** The files of a model.safetensors.index.json. */
   shardNames(index: Uint8Array): readonly string[] | Failure;
+}
+
+/** The module that reads what is not of our own kind, and inspects and converts. */
+export interface RawReaders extends RawFiles {
   ggufHeaderSize(prefix: RawBuffer<Uint8Array>, fileSize: number): number | Failure;
   ggufVocabulary(header: RawBuffer<Uint8Array>, fileSize: number): RawVocabulary | Failure;
   Ctranslate2Scanner: { open(fileSize: number): RawScanner };
@@ -229,6 +234,10 @@ export interface RawModule {
   ): RawContents | Failure;
   /** A tensor's values, without its scales; null where no weights have the type. */
   decode(dtype: string, bytes: RawBuffer<Uint8Array>): Float32Array | null;
+}
+
+/** The module that loads models and runs them. */
+export interface RawModule extends RawFiles {
   ModelLoader: {
     open(
       config: Uint8Array,
@@ -242,14 +251,11 @@ export interface RawModule {
       generationConfig: Uint8Array,
       ...rest: [...RawShards, int8: boolean]
     ): RawLoader | Failure;
-    openGguf(header: RawBuffer<Uint8Array>, fileSize: number, int8: boolean): RawLoader | Failure;
-    openCtranslate2(
-      index: RawIndex,
-      config: Uint8Array,
-      sourceFile: string,
-      source: Uint8Array,
-      targetFile: string,
-      target: Uint8Array,
+    /** config: the text of a config.json; file: how errors name the file. */
+    openTensors(
+      config: string,
+      file: string,
+      tensors: readonly RawTensor[],
       int8: boolean,
     ): RawLoader | Failure;
   };
@@ -319,37 +325,67 @@ export async function compileCore(
   }
 }
 
-/** One instance of the module, hence one heap: all of it goes when nobody holds the instance any more. */
-export class Core {
-  readonly #raw: RawModule;
+/** Error: wasm_unavailable. */
+async function start<Raw>(
+  create: (options: ModuleOptions) => Promise<Raw>,
+  module: WebAssembly.Module,
+  numThreads: number,
+): Promise<Raw> {
+  const { Worker } = globalThis;
+  const raw = await new Promise<Raw>((resolve, reject) => {
+    const instantiateWasm: ModuleOptions["instantiateWasm"] = (imports, done) => {
+      // A foreign module fails in `done`, where its exports are looked for.
+      WebAssembly.instantiate(module, imports)
+        .then((instance) => done(instance, module))
+        .catch(reject);
+      return {};
+    };
+    create({ instantiateWasm, numThreads }).then(resolve, reject);
+  }).catch((error: unknown) => {
+    throw unavailable("relata.wasm", `relata.wasm cannot be started: ${wordsOf(error)}`, error);
+  });
+  // In Node the glue with threads leaves its own here.
+  if (globalThis.Worker !== Worker) globalThis.Worker = Worker;
+  return raw;
+}
+
+/** The bytes of a module at an address. */
+export type BytesOf = (address: URL) => Promise<ArrayBuffer | Uint8Array>;
+
+/** One instance of a module, hence one heap: all of it goes when nobody holds the instance any more. */
+export class Core<Raw extends RawFiles = RawModule> {
+  readonly #raw: Raw;
+  readonly #bytesOf: BytesOf;
   #broken: RelataError | undefined;
 
   private constructor(
-    raw: RawModule,
+    raw: Raw,
+    bytesOf: BytesOf,
     readonly numThreads: number,
   ) {
     this.#raw = raw;
+    this.#bytesOf = bytesOf;
   }
 
-  /** numThreads: above one, the module is one with threads. */
-  static async instantiate(module: WebAssembly.Module, numThreads = 1): Promise<Core> {
+  /** numThreads: above one, the module is one with threads. bytesOf: where the module of readers comes from. */
+  static async instantiate(
+    module: WebAssembly.Module,
+    numThreads = 1,
+    bytesOf: BytesOf = wasmBytes,
+  ): Promise<Core> {
     const create = numThreads > 1 ? await threadsGlue() : createModule;
-    const { Worker } = globalThis;
-    const raw = await new Promise<RawModule>((resolve, reject) => {
-      const instantiateWasm: ModuleOptions["instantiateWasm"] = (imports, done) => {
-        // A foreign module fails in `done`, where its exports are looked for.
-        WebAssembly.instantiate(module, imports)
-          .then((instance) => done(instance, module))
-          .catch(reject);
-        return {};
-      };
-      create({ instantiateWasm, numThreads }).then(resolve, reject);
-    }).catch((error: unknown) => {
-      throw unavailable("relata.wasm", `relata.wasm cannot be started: ${wordsOf(error)}`, error);
-    });
-    // In Node the glue with threads leaves its own here.
-    if (globalThis.Worker !== Worker) globalThis.Worker = Worker;
-    return new Core(raw, numThreads);
+    const raw = await start(create, module, numThreads);
+    return new Core(raw, bytesOf, numThreads);
+  }
+
+  /** A new instance of the module of readers, fetched by those who need it. Error: wasm_unavailable. */
+  async readers(): Promise<Core<RawReaders>> {
+    const [glue, bytes] = await Promise.all([
+      import("./wasm/readers.js"),
+      this.#bytesOf(readersAddress()),
+    ]);
+    const raw = await start(glue.default, await compileCore(bytes), 1);
+    return new Core<RawReaders>(raw, this.#bytesOf, 1);
   }
 
   /** Ends the module's other threads. */
@@ -358,7 +394,7 @@ export class Core {
   }
 
   /** One call of the module. Its failures are thrown; after a trap every later call throws the same. */
-  run<T>(call: (raw: RawModule) => T): Exclude<T, Failure> {
+  run<T>(call: (raw: Raw) => T): Exclude<T, Failure> {
     if (this.#broken !== undefined) throw this.#broken;
     let result: T;
     try {

@@ -14,6 +14,11 @@ export function wasmAddress(variant: Variant, numThreads: number): URL {
     : new URL("./wasm/relata.wasm", import.meta.url);
 }
 
+/** The module of readers. */
+export function readersAddress(): URL {
+  return new URL("./wasm/readers.wasm", import.meta.url);
+}
+
 /** The glue of the builds with threads. */
 export function threadsGlueAddress(): URL {
   return new URL("./wasm/threads/relata.js", import.meta.url);

@@ -91,6 +91,15 @@ Result<ModelLoader> ModelLoader::open_ctranslate2(const formats::Ctranslate2Inde
   return plan(std::move(model.file), {{name}, name, std::move(model.tensors)}, type);
 }
 
+Result<ModelLoader> ModelLoader::open_tensors(std::string_view config, const std::string& file,
+                                              std::vector<TensorInfo> tensors,
+                                              kernels::WeightType type) {
+  RELATA_TRY_ASSIGN(const formats::Json json, formats::parse_json(config, file));
+  RELATA_TRY_ASSIGN(const formats::JsonObject object, formats::JsonObject::top(json, file));
+  RELATA_TRY_ASSIGN(ConfigFile read, formats::read_config(object, nullptr));
+  return plan(std::move(read), {{file}, file, std::move(tensors)}, type);
+}
+
 Result<ModelLoader> ModelLoader::plan(ConfigFile file, TensorFiles files,
                                       kernels::WeightType type) {
   auto state = std::make_unique<State>();

@@ -86,6 +86,11 @@ class ModelLoader {
   static Result<ModelLoader> open_ctranslate2(const formats::Ctranslate2Index& index,
                                               const formats::Ctranslate2Texts& texts,
                                               kernels::WeightType type = kernels::WeightType::f32);
+  /// The same for a file that a reader has put into our terms. config: the text of a config.json;
+  /// file: how errors name the file; tensors: in file order.
+  static Result<ModelLoader> open_tensors(std::string_view config, const std::string& file,
+                                          std::vector<TensorInfo> tensors,
+                                          kernels::WeightType type = kernels::WeightType::f32);
   ModelLoader(ModelLoader&&) noexcept;
   ModelLoader& operator=(ModelLoader&&) noexcept;
   ~ModelLoader();

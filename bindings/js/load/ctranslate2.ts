@@ -1,11 +1,14 @@
 // A CTranslate2 folder: model.bin, whose index lies between its tensors, config.json, vocabularies, and sentencepiece models.
 
-import type { Core, RawIndex } from "../core.js";
+import type { Core, RawIndex, RawReaders } from "../core.js";
 import { checkSignal, turn } from "../turn.js";
 import type { ModelFiles, WeightsFile } from "./files.js";
 import { kConfig } from "./hugging-face.js";
 import type { OpenedModel } from "./opened.js";
 import { listTokenizer, piecesIn, vocabulariesIn } from "./tokenizers.js";
+
+/** What the core calls the weights. */
+const kName = "model.bin";
 
 /**
  * folder: "" or the subfolder with the weights, ending in "/". onScan: how far in the file, where all of it has to be gone
@@ -24,9 +27,10 @@ export async function openCtranslate2(
   // All small files before the large one, so that the progress knows its end.
   const pieces = await piecesIn(files, folder);
   const version = new DataView((await file.peek(0, 4)).buffer).getUint32(0, true);
-  const index = await scan(core, weights, onScan, files.signal);
+  const readers = await core.readers();
+  const index = await scan(readers, weights, onScan, files.signal);
   try {
-    const tokens = core.run(() => index.tokens(config));
+    const tokens = readers.run(() => index.tokens(config));
     const tokenizer = await listTokenizer(pieces, vocabularies, tokens);
     const { source, target } = vocabularies;
     const last = (name: string) => name.slice(folder.length);
@@ -37,14 +41,20 @@ export async function openCtranslate2(
       last(target.name),
       target.bytes,
     ] as const;
+    const contents = () => readers.run((raw) => raw.ctranslate2Contents(index, ...texts));
     return {
       format: `CTranslate2 ${version}`,
       weights: [weights],
       tokenizer,
       scanned: file.seekable ? 0 : file.size,
       generationConfig: null,
-      loader: (int8) => core.run((raw) => raw.ModelLoader.openCtranslate2(index, ...texts, int8)),
-      contents: () => core.run((raw) => raw.ctranslate2Contents(index, ...texts)),
+      loader: (int8) => {
+        const { config: ours, tensors } = contents();
+        return core.run((raw) =>
+          raw.ModelLoader.openTensors(JSON.stringify(ours), kName, tensors, int8),
+        );
+      },
+      contents: async () => contents(),
       delete: () => index.delete(),
     };
   } catch (error) {
@@ -55,24 +65,24 @@ export async function openCtranslate2(
 
 /** The caller deletes the index. */
 async function scan(
-  core: Core,
+  readers: Core<RawReaders>,
   weights: WeightsFile,
   onScan: (position: number, file: WeightsFile) => void,
   signal?: AbortSignal,
 ): Promise<RawIndex> {
   const { file } = weights;
-  const scanner = core.run((raw) => raw.Ctranslate2Scanner.open(file.size));
+  const scanner = readers.run((raw) => raw.Ctranslate2Scanner.open(file.size));
   try {
     for (;;) {
-      const { offset, bytes } = core.run(() => scanner.next());
-      if (bytes === 0) return core.run(() => scanner.finish());
+      const { offset, bytes } = readers.run(() => scanner.next());
+      if (bytes === 0) return readers.run(() => scanner.finish());
       const range = await file.peek(offset, bytes);
       await turn();
       checkSignal(signal);
-      const buffer = core.bytes(range.length);
+      const buffer = readers.bytes(range.length);
       try {
         buffer.view().set(range);
-        core.run(() => scanner.accept(buffer));
+        readers.run(() => scanner.accept(buffer));
       } finally {
         buffer.delete();
       }

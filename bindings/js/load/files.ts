@@ -1,6 +1,6 @@
 // Reading the files of a model: the small ones whole, the large ones into the core, and what a load may be watched by.
 
-import type { Core, RawBuffer } from "../core.js";
+import type { Core, RawBuffer, RawFiles } from "../core.js";
 import { RelataError } from "../errors.js";
 import { type Folder, gather, type OpenFile } from "../source.js";
 import { checkSignal, turn } from "../turn.js";
@@ -115,7 +115,7 @@ export async function fill(
  * asks for no more than it was shown. The caller deletes it.
  */
 export async function readHeader(
-  core: Core,
+  core: Core<RawFiles>,
   weights: WeightsFile,
   first: number,
   sizeOf: (shown: RawBuffer<Uint8Array>) => number,

@@ -1,6 +1,6 @@
 // One GGUF file: configuration, vocabulary and tensors in their order.
 
-import type { Core, RawBuffer, RawModule } from "../core.js";
+import type { Core, RawBuffer, RawFiles } from "../core.js";
 import { type Failure, RelataError } from "../errors.js";
 import type { OpenFile } from "../source.js";
 import { readHeader, type WeightsFile } from "./files.js";
@@ -20,26 +20,30 @@ export async function openGguf(
 ): Promise<OpenedModel> {
   const { file, place } = weights;
   /** A call whose errors name the file by its place. */
-  const run = <T>(call: (raw: RawModule) => T): Exclude<T, Failure> => {
+  const run = <Raw extends RawFiles, T>(
+    module: Core<Raw>,
+    call: (raw: Raw) => T,
+  ): Exclude<T, Failure> => {
     try {
-      return core.run(call);
+      return module.run(call);
     } catch (error) {
       if (!(error instanceof RelataError) || !error.where.startsWith(kName)) throw error;
       const named = (text: string) => text.replace(kName, place);
       throw new RelataError(error.code, named(error.where), named(error.message), error);
     }
   };
+  const readers = await core.readers();
   const header = await readHeader(
-    core,
+    readers,
     weights,
     kFirstBytes,
-    (shown) => run((raw) => raw.ggufHeaderSize(shown, file.size)),
+    (shown) => run(readers, (raw) => raw.ggufHeaderSize(shown, file.size)),
     signal,
   );
   try {
     // First, so that a model of another kind is told that it is one.
-    const contents = run((raw) => raw.ggufContents(header, file.size));
-    const vocabulary = run((raw) => raw.ggufVocabulary(header, file.size));
+    const contents = run(readers, (raw) => raw.ggufContents(header, file.size));
+    const vocabulary = run(readers, (raw) => raw.ggufVocabulary(header, file.size));
     const version = new DataView(header.view().slice(4, 8).buffer).getUint32(0, true);
     return {
       format: `GGUF ${version}`,
@@ -47,8 +51,16 @@ export async function openGguf(
       tokenizer: ggufTokenizer(vocabulary, Number(contents.config?.eos_token_id), place),
       scanned: 0,
       generationConfig: null,
-      loader: (int8) => run((raw) => raw.ModelLoader.openGguf(header, file.size, int8)),
-      contents: () => contents,
+      loader: (int8) =>
+        run(core, (raw) =>
+          raw.ModelLoader.openTensors(
+            JSON.stringify(contents.config),
+            kName,
+            contents.tensors,
+            int8,
+          ),
+        ),
+      contents: async () => contents,
       delete: () => header.delete(),
     };
   } catch (error) {

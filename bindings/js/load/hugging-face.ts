@@ -59,14 +59,23 @@ export async function openHuggingFace(
           ? ModelLoader.open(...texts, header, size, int8)
           : ModelLoader.openShards(...texts, ...shards, int8),
       ),
-    contents: () => ({
-      config: Json.parse(config.bytes, config.place).value as RawContents["config"],
-      tensors: core.run((raw) =>
-        shards === null
-          ? raw.safetensorsContents(...texts, header, size)
-          : raw.shardsContents(...texts, ...shards),
-      ).tensors,
-    }),
+    contents: async () => {
+      const readers = await core.readers();
+      const copies = headers.map((one) => {
+        const buffer = readers.bytes(one.view().length);
+        buffer.view().set(one.view());
+        return buffer;
+      });
+      const { tensors } = readers.run((raw) =>
+        index === null
+          ? raw.safetensorsContents(...texts, copies[0] as RawBuffer<Uint8Array>, size)
+          : raw.shardsContents(...texts, index.bytes, names, copies, sizes),
+      );
+      return {
+        config: Json.parse(config.bytes, config.place).value as RawContents["config"],
+        tensors,
+      };
+    },
     delete: free,
   };
 }

@@ -15,7 +15,7 @@ export interface OpenedModel {
   /** Checks the model as a whole and makes room for it. The caller deletes the loader. */
   loader(int8: boolean): RawLoader;
   /** config.json, and every tensor as it is stored. */
-  contents(): RawContents;
+  contents(): Promise<RawContents>;
   /** generation_config.json, where there is one. */
   readonly generationConfig: Uint8Array | null;
   /** Frees what of the core is held; the files are the caller's. */
