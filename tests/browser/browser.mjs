@@ -63,9 +63,14 @@ export async function newPage(
     if (!request.url().startsWith(pageUrl)) complaints.push(`request to ${request.url()}`);
   });
   await context.route("**/*", async (route) => {
-    const response = await route.fetch();
-    const headers = { ...response.headers(), "content-security-policy": policy };
-    await route.fulfill({ response, headers });
+    try {
+      const response = await route.fetch();
+      const headers = { ...response.headers(), "content-security-policy": policy };
+      await route.fulfill({ response, headers });
+    } catch (error) {
+      // A test may end while something is on its way.
+      if (!/has been closed|ECONN/.test(String(error))) throw error;
+    }
   });
   return { page, complaints };
 }

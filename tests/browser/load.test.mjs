@@ -158,6 +158,8 @@ test("options: beams and their scores, samples by seed, all as the package gives
   };
   await choose(page, "method", "beams");
   await page.locator("#search-numBeams").fill("5");
+  await page.locator("#search-numBeams").press("Tab");
+  await drawn(page);
   await page.locator("#search-numReturnSequences").fill("3");
   await page.locator("#search-numReturnSequences").press("Tab");
   await drawn(page);
@@ -165,6 +167,8 @@ test("options: beams and their scores, samples by seed, all as the package gives
   assert.deepEqual(await shown(), await expected({ numBeams: 5, numReturnSequences: 3 }));
   await choose(page, "method", "sampling");
   await page.locator("#search-seed").fill("7");
+  await page.locator("#search-seed").press("Tab");
+  await drawn(page);
   await page.locator("#search-temperature").fill("1.5");
   await page.locator("#search-temperature").press("Tab");
   await drawn(page);
