@@ -128,7 +128,7 @@ function(relata_module name rooms threads folder)
       -sFILESYSTEM=0
       -sINCOMING_MODULE_JS_API=instantiateWasm,wasmBinary
       -sINITIAL_MEMORY=4MB
-      -sMALLOC=emmalloc)
+      -sMALLOC=dlmalloc)
   if(threads)
     # Every thread but the caller's is there before the module is: one that waits for others cannot start them.
     target_link_options(

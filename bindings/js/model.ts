@@ -8,6 +8,7 @@ import * as check from "./options.js";
 import type { Ask, Backend, CallContext, Calls, Forced, Generated } from "./protocol.js";
 import { relationOf, relationsOf } from "./relation-options.js";
 import { kSearchNames, searchOf } from "./search-options.js";
+import { orAborted } from "./turn.js";
 import type {
   AttendOptions,
   AttendResult,
@@ -42,7 +43,8 @@ const browser: Platform = {
  */
 export class Model {
   readonly #backend: Backend;
-  #disposed = false;
+  /** Aborted once disposed of. */
+  readonly #end = new AbortController();
 
   protected constructor(backend: Backend) {
     this.#backend = backend;
@@ -84,8 +86,11 @@ export class Model {
       trace: check.traceOf(given.trace, this.info),
       ...relationsOf(given.relation, this.info, count),
     };
-    const ask = askOf(given.allowedTokens as SearchOptions["allowedTokens"]);
-    const context = { signal: check.signalOf(given.signal), ask };
+    const signal = check.signalOf(given.signal);
+    const asked = askOf(given.allowedTokens as SearchOptions["allowedTokens"]);
+    const signals = [signal, this.#end.signal];
+    const ask: Ask | undefined = asked && ((open) => orAborted(asked(open), signals));
+    const context = { signal, ask };
     const backend = this.#usable();
     return isOne ? onlyResult(backend, args, context) : allResults(backend, args, context);
   }
@@ -210,7 +215,7 @@ export class Model {
 
   /** Frees the model's memory. Calls in progress end with the error `disposed`. A second call does nothing. */
   dispose(): void {
-    this.#disposed = true;
+    this.#end.abort(disposedError());
     this.#backend.dispose();
   }
 
@@ -225,7 +230,7 @@ export class Model {
   }
 
   #usable(): Backend {
-    if (this.#disposed) throw disposedError();
+    this.#end.signal.throwIfAborted();
     return this.#backend;
   }
 }

@@ -23,3 +23,23 @@ export function turn(): Promise<void> {
 export function checkSignal(signal: AbortSignal | undefined): void {
   if (signal?.aborted) throw signal.reason;
 }
+
+/** What a promise comes to, unless one of the signals is aborted first: then its reason is thrown, and nobody waits. */
+export async function orAborted<T>(
+  promise: Promise<T>,
+  signals: readonly (AbortSignal | undefined)[],
+): Promise<T> {
+  let stop: () => void = () => {};
+  const aborted = new Promise<never>((_, reject) => {
+    stop = () => {
+      for (const signal of signals) if (signal?.aborted) reject(signal.reason);
+    };
+  });
+  for (const signal of signals) signal?.addEventListener("abort", stop);
+  stop();
+  try {
+    return await Promise.race([promise, aborted]);
+  } finally {
+    for (const signal of signals) signal?.removeEventListener("abort", stop);
+  }
+}

@@ -258,6 +258,8 @@ export interface ModelInfo {
   /** What the tokenizer was made from, in words. */
   readonly tokenizer: string;
   readonly vocabSize: number;
+  /** Of the encoder, where the stacks have vocabularies of their own; else vocabSize. */
+  readonly sourceVocabSize: number;
   readonly dModel: number;
   readonly dFf: number;
   readonly numHeads: number;

@@ -110,7 +110,7 @@ test("an interrupted run goes on: no line is lost, none comes twice", async () =
       assert.equal(readFileSync(output, "utf8"), lines, `cut at ${length}`);
     }
     // Ended from outside, with several workers: wherever that was.
-    writeFileSync(output, "of an older run\n");
+    writeFileSync(output, "");
     const child = spawn(process.execPath, [cli, ...argv, "--workers", "2"]);
     const ended = once(child, "close");
     while (child.exitCode === null && !readFileSync(output, "utf8").startsWith(results[0].text))
@@ -119,8 +119,8 @@ test("an interrupted run goes on: no line is lost, none comes twice", async () =
     await ended;
     assert.equal(relata([...argv, "--workers", "2", "--resume"]).status, 0);
     assert.equal(readFileSync(output, "utf8"), lines);
-    // Without a word about going on, it begins anew.
-    assert.equal(relata(argv).status, 0);
+    // Without a word about going on, what is there stays.
+    assert.equal(relata(argv).status, 2);
     assert.equal(readFileSync(output, "utf8"), lines);
     writeFileSync(output, `${lines}one more\n`);
     const { status, stderr } = relata([...argv, "--resume"]);
@@ -249,4 +249,47 @@ test("a progress bar on a terminal: drawn over itself, at most ten times a secon
   silent.show(1, 2);
   silent.clear();
   assert.equal(drawn, "");
+});
+
+test("what is there is not lost: the input itself, results of a run before, lines of another kind", async () => {
+  await withFolder({}, (at) => {
+    const [input, output] = [join(at, "in.txt"), join(at, "out.txt")];
+    writeFileSync(input, `${texts[0]}\n`);
+    const both = relata([...run, ...flags, "--input", input, "--output", input]);
+    assert.equal(both.status, 2);
+    assert.match(both.stderr, /is the file of --input/);
+    assert.equal(readFileSync(input, "utf8"), `${texts[0]}\n`);
+    writeFileSync(output, "precious\n");
+    const over = relata([...run, ...flags, "--input", input, "--output", output]);
+    assert.equal(over.status, 2);
+    assert.match(over.stderr, /--resume goes on with it/);
+    const other = relata([
+      ...run,
+      ...flags,
+      "--json",
+      "--input",
+      input,
+      "--output",
+      output,
+      "--resume",
+    ]);
+    assert.equal(other.status, 2);
+    assert.equal(readFileSync(output, "utf8"), "precious\n");
+  });
+});
+
+test("tables: a quote that is never closed is told, blank lines are no rows, a last field may be empty", async () => {
+  await withFolder({}, (at) => {
+    const input = join(at, "in.csv");
+    const csv = (content) => {
+      writeFileSync(input, content);
+      return relata([...run, ...flags, "--json", "--input", input, "--column", "1"]);
+    };
+    const open = csv(`${texts[0]},1\n"${texts[1]},2\n${texts[2]},3\n`);
+    assert.equal(open.status, 1);
+    assert.equal(open.stdout.split("\n").length, 2);
+    assert.match(open.stderr, /in\.csv: record 2: a quote is opened and never closed/);
+    assert.equal(csv(`${texts[0]}\n\n${texts[1]}\n\n`).stdout.split("\n").length, 3);
+    assert.equal(csv(`${texts[0]}\n""\n""`).stdout.split("\n").length, 4);
+  });
 });

@@ -433,10 +433,23 @@ test("scores of many pairs: a bad one fails alone; their perplexity", async () =
   const [one] = scored;
   assert.ok(Math.abs(perplexity([one, one]) - Math.exp(-one.score / 2)) < 1e-9);
   assert.throws(() => perplexity(scored), { code: "input_invalid" });
-  assert.throws(() => perplexity([]), RangeError);
+  assert.throws(() => perplexity([]), RelataError);
   assert.equal((await errorOf(() => model.score([source], ["a", "b"]))).code, "input_invalid");
   for (const options of [{ decoderStartTokenId: 40 }, { maxSourceTokens: 0 }]) {
     const error = await errorOf(() => model.score([source], ["a"], options));
     assert.deepEqual([error.code, error.where], ["option_invalid", Object.keys(options)[0]]);
   }
+});
+
+test("an abort or a disposal ends a call that waits for allowed tokens", async () => {
+  const waits = { allowedTokens: () => new Promise(() => {}) };
+  const own = await Model.load(filesOf("shaw"));
+  const controller = new AbortController();
+  const reason = new Error("enough");
+  const aborted = own.run("the dog runs", { ...waits, signal: controller.signal });
+  setImmediate(() => controller.abort(reason));
+  assert.equal(await errorOf(aborted), reason);
+  const disposed = own.run("the dog runs", waits);
+  setImmediate(() => own.dispose());
+  assert.equal((await errorOf(disposed)).code, "disposed");
 });

@@ -1,22 +1,27 @@
 // `relata run` over many texts: each gives a line of output, in their order.
 
+import type { SearchOptions } from "../node.js";
 import { toJson } from "./output.js";
-import { openOutput } from "./output-file.js";
+import { type OutputPlan, openOutput } from "./output-file.js";
 import { type Outcome, openPool, type Setup } from "./pool.js";
 import { Progress } from "./progress.js";
 import type { Field, Records } from "./records.js";
 
-export interface LinesPlan {
+export interface LinesPlan extends OutputPlan {
   readonly setup: Setup;
   readonly workers: number;
-  readonly json: boolean;
-  /** Null: standard output. */
-  readonly output: string | null;
-  readonly resume: boolean;
 }
 
-/** Texts that go to a model at once. Of an interrupted run as many at most are done again. */
-const kLot = 128;
+/**
+ * Rows that a lot gives a model to do. A lot is written when all of it is done: so much of an interrupted run is done again,
+ * and so much there is to sort by length.
+ */
+const kLotRows = 64;
+
+function lotOf({ numBeams, numReturnSequences, batchSize }: SearchOptions): number {
+  const rows = Math.max(numBeams ?? 1, numReturnSequences ?? 1);
+  return Math.max(1, Math.min(Math.floor(kLotRows / rows), batchSize ?? kLotRows));
+}
 
 /** What one text gives: a line of output, and what is said of it elsewhere. */
 function lineOf(plan: LinesPlan, number: number, outcome: Outcome): string {
@@ -48,7 +53,7 @@ async function outcomesOf(
 /** Returns how many texts have failed; each of them is told of on standard error. */
 export async function runLines(records: Records, plan: LinesPlan): Promise<number> {
   // Before the work, for which there may be no second chance.
-  const output = await openOutput(plan.output, plan.resume);
+  const output = await openOutput(plan);
   try {
     for (let skipped = 0; skipped < output.done; ) {
       const some = await records.take(output.done - skipped);
@@ -61,6 +66,7 @@ export async function runLines(records: Records, plan: LinesPlan): Promise<numbe
     const pool = await openPool(plan.setup, plan.workers);
     const progress = new Progress(process.stderr, output.done);
     let [written, failed] = [output.done, 0];
+    const lot = lotOf(plan.setup.search);
     const lots: Promise<Outcome[]>[] = [];
     /** Writes the oldest lot. Returns whether somebody still reads. */
     const write = async (): Promise<boolean> => {
@@ -83,13 +89,13 @@ export async function runLines(records: Records, plan: LinesPlan): Promise<numbe
     try {
       let isRead = true;
       for (;;) {
-        const some = await records.take(kLot);
+        const some = await records.take(lot);
         if (some.length === 0) break;
         const fields = some.map(([first]) => first ?? { problem: "it is empty" });
-        const lot = outcomesOf(pool.run, fields);
+        const outcomes = outcomesOf(pool.run, fields);
         // Its error is thrown when its turn comes.
-        lot.catch(() => {});
-        lots.push(lot);
+        outcomes.catch(() => {});
+        lots.push(outcomes);
         if (lots.length >= 2 * pool.width - 1) isRead = await write();
         if (!isRead) break;
       }

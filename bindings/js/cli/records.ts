@@ -71,6 +71,12 @@ class Csv implements Splitter {
       } else if (letter === "\n") {
         if (this.#state === "bare" && this.#field.endsWith("\r"))
           this.#field = this.#field.slice(0, -1);
+        const isBlank = this.#fields.length === 0 && this.#field === "";
+        // A blank line is no row; an empty field in quotes is one.
+        if (isBlank && this.#state !== "quote") {
+          this.#state = "start";
+          continue;
+        }
         endField();
         records.push(this.#fields);
         this.#fields = [];
@@ -83,7 +89,8 @@ class Csv implements Splitter {
   }
 
   end(): string[][] {
-    return this.#field === "" && this.#fields.length === 0 ? [] : this.push("\n");
+    if (this.#state === "quoted") throw new Error("a quote is opened and never closed");
+    return this.#state === "start" && this.#fields.length === 0 ? [] : this.push("\n");
   }
 }
 
@@ -134,11 +141,19 @@ export class Records {
       this.#ended = done === true;
       this.bytesRead += value?.length ?? 0;
       const rest = this.#decoder.decode(value, { stream: !this.#ended });
-      const raw = this.#splitter.push(rest);
-      if (this.#ended) raw.push(...this.#splitter.end());
-      for (const record of raw) this.#accept(record);
+      for (const record of this.#splitter.push(rest)) this.#accept(record);
+      if (this.#ended) for (const record of this.#last()) this.#accept(record);
     }
     return this.#ready.splice(0, most);
+  }
+
+  #last(): string[][] {
+    try {
+      return this.#splitter.end();
+    } catch (error) {
+      const place = `${this.#place}: record ${this.found + 1}`;
+      throw new Error(`${place}: ${wordsOf(error)}`, { cause: error });
+    }
   }
 
   /** Lets go of what is read from, as a pipe that goes on. */
@@ -156,13 +171,15 @@ export class Records {
     if (this.#columns === null) {
       const isNumber = fields.every((field) => /^[1-9]\d*$/.test(field));
       this.#columns = fields.map((field) => (isNumber ? Number(field) - 1 : record.indexOf(field)));
-      const missing = fields.find((_, i) => this.#columns?.[i] === -1);
+      const missing = fields.find((_, i) => record[this.#columns?.[i] ?? -1] === undefined);
       if (missing !== undefined) {
         const known = record.join(", ");
         throw new UsageError(`${this.#place} has no column ${missing} in its first line: ${known}`);
       }
       if (!isNumber) return;
     }
+    // A blank line has no columns, and is no row where one is asked for behind the first.
+    if (format === "tsv" && record.join("") === "" && Math.max(...this.#columns) > 0) return;
     this.#add(
       this.#columns.map((at) => {
         const text = record[at];

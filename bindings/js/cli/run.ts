@@ -100,7 +100,8 @@ async function runOne(
     }
     await trace?.(toJson(result));
     const { trace: _heads, ...summary } = result;
-    await print(values.json ? toJson(summary, 2) : "\n");
+    const others = summary.sequences.slice(1).map((one) => `\n${one.text}`);
+    await print(values.json ? toJson(summary, 2) : `${others.join("")}\n`);
   } finally {
     model.dispose();
   }
@@ -133,7 +134,7 @@ async function runMany(
     const setup = { folder, dtype, search };
     const output = file("output");
     return await runLines(records, {
-      ...{ setup, workers, json, output, resume: values.resume === true },
+      ...{ setup, workers, json, input, output, resume: values.resume === true },
     });
   } finally {
     await records.close();
