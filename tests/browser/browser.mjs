@@ -69,7 +69,7 @@ export async function newPage(
       await route.fulfill({ response, headers });
     } catch (error) {
       // A test may end while something is on its way.
-      if (!/has been closed|ECONN/.test(String(error))) throw error;
+      if (!/has been (closed|disposed)|ECONN/.test(String(error))) throw error;
     }
   });
   return { page, complaints };

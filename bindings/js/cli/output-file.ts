@@ -35,7 +35,7 @@ export async function openOutput({ output, input, resume, json }: OutputPlan): P
   );
   if (there && read && there.dev === read.dev && there.ino === read.ino)
     throw new UsageError(`--output ${file} is the file of --input`);
-  if (there && there.isFile() && there.size > 0 && !resume)
+  if (there?.isFile() && there.size > 0 && !resume)
     throw new UsageError(`--output ${file} is there and not empty: --resume goes on with it`);
   const unwritable = (error: unknown) => {
     throw new Error(`${file} cannot be written: ${wordsOf(error)}`, { cause: error });
