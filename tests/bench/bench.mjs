@@ -102,8 +102,12 @@ function downloads(peers) {
     [`${name}.mjs`, `${name}.wasm`].map((file) => join(folder, file));
   const transformers = at("@huggingface/transformers");
   const groups = {
+    // For a folder of Hugging Face's kind: one build of the core, and nothing of Node's.
     relata: filesBelow(join(root, "dist/package")).filter(
-      (file) => /\.(js|wasm)$/.test(file) && !/[\\/](node\.js|cli(\.js|[\\/].*))$/.test(file),
+      (file) =>
+        /\.(js|wasm)$/.test(file) &&
+        !/[\\/](node(-platform)?\.js|convert\.js|cli(\.js|[\\/].*))$/.test(file) &&
+        !/[\\/]wasm[\\/](threads[\\/].*|readers\..*|relata\.wasm)$/.test(file),
     ),
     "onnxruntime-web": [
       at("onnxruntime-web/dist/ort.wasm.min.mjs"),
