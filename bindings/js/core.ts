@@ -300,6 +300,7 @@ function unavailable(where: string, message: string, cause?: unknown): RelataErr
 /** Compiles the core, after a look at what the machine can do. Error: wasm_unavailable. */
 export async function compileCore(
   wasm: WebAssembly.Module | ArrayBuffer | Uint8Array,
+  name = "relata.wasm",
 ): Promise<WebAssembly.Module> {
   if (typeof WebAssembly === "undefined") {
     throw unavailable(
@@ -318,8 +319,8 @@ export async function compileCore(
     return await WebAssembly.compile(wasm as BufferSource);
   } catch (error) {
     throw unavailable(
-      "relata.wasm",
-      `relata.wasm cannot be compiled (${wordsOf(error)}); under a Content-Security-Policy, script-src needs 'wasm-unsafe-eval'`,
+      name,
+      `${name} cannot be compiled (${wordsOf(error)}); under a Content-Security-Policy, script-src needs 'wasm-unsafe-eval'`,
       error,
     );
   }
@@ -330,6 +331,7 @@ async function start<Raw>(
   create: (options: ModuleOptions) => Promise<Raw>,
   module: WebAssembly.Module,
   numThreads: number,
+  name = "relata.wasm",
 ): Promise<Raw> {
   const { Worker } = globalThis;
   const raw = await new Promise<Raw>((resolve, reject) => {
@@ -342,7 +344,7 @@ async function start<Raw>(
     };
     create({ instantiateWasm, numThreads }).then(resolve, reject);
   }).catch((error: unknown) => {
-    throw unavailable("relata.wasm", `relata.wasm cannot be started: ${wordsOf(error)}`, error);
+    throw unavailable(name, `${name} cannot be started: ${wordsOf(error)}`, error);
   });
   // In Node the glue with threads leaves its own here.
   if (globalThis.Worker !== Worker) globalThis.Worker = Worker;
@@ -384,7 +386,8 @@ export class Core<Raw extends RawFiles = RawModule> {
       import("./wasm/readers.js"),
       this.#bytesOf(readersAddress()),
     ]);
-    const raw = await start(glue.default, await compileCore(bytes), 1);
+    const name = "readers.wasm";
+    const raw = await start(glue.default, await compileCore(bytes, name), 1, name);
     return new Core<RawReaders>(raw, this.#bytesOf, 1);
   }
 

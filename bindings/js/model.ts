@@ -51,7 +51,8 @@ export class Model {
   }
 
   /**
-   * Loads config.json, tokenizer.json, model.safetensors and, where it exists, generation_config.json.
+   * Loads a model from whatever holds it, decided by what is in its files: a folder of Hugging Face, GGUF, CTranslate2, an
+   * Argos package, Marian; the README's table says what each may hold.
    * Errors: those of a damaged or missing file, `network`, `wasm_unavailable`; a failed load keeps no memory.
    */
   static async load(source: Source, options: LoadOptions = {}): Promise<Model> {

@@ -66,15 +66,19 @@ export async function openHuggingFace(
         buffer.view().set(one.view());
         return buffer;
       });
-      const { tensors } = readers.run((raw) =>
-        index === null
-          ? raw.safetensorsContents(...texts, copies[0] as RawBuffer<Uint8Array>, size)
-          : raw.shardsContents(...texts, index.bytes, names, copies, sizes),
-      );
-      return {
-        config: Json.parse(config.bytes, config.place).value as RawContents["config"],
-        tensors,
-      };
+      try {
+        const { tensors } = readers.run((raw) =>
+          index === null
+            ? raw.safetensorsContents(...texts, copies[0] as RawBuffer<Uint8Array>, size)
+            : raw.shardsContents(...texts, index.bytes, names, copies, sizes),
+        );
+        return {
+          config: Json.parse(config.bytes, config.place).value as RawContents["config"],
+          tensors,
+        };
+      } finally {
+        for (const copy of copies) copy.delete();
+      }
     },
     delete: free,
   };
