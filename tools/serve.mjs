@@ -24,6 +24,12 @@ const kTypes = {
 /** What is served where; the first path that matches wins. */
 const kFolders = { "/models/": join(root, "models"), "/": join(root, "dist", "page") };
 
+/** What makes a page cross-origin isolated, which threads need. Sent with everything: workers need them, too. */
+const kIsolation = {
+  "Cross-Origin-Opener-Policy": "same-origin",
+  "Cross-Origin-Embedder-Policy": "require-corp",
+};
+
 /** The file a URL path names and its size, or undefined. */
 function resolveFile(path, folders) {
   let decoded;
@@ -57,7 +63,7 @@ function parseRange(header, size) {
   return first <= last ? { first, last } : null;
 }
 
-function answer(folders, request, response) {
+function answer(folders, extra, request, response) {
   const refuse = (status, headers = {}) =>
     response.writeHead(status, { "Content-Length": 0, ...headers }).end();
   if (request.method !== "GET" && request.method !== "HEAD")
@@ -74,6 +80,7 @@ function answer(folders, request, response) {
     "Accept-Ranges": "bytes",
     "Cache-Control": "no-cache",
     "X-Content-Type-Options": "nosniff",
+    ...extra,
     ...(range ? { "Content-Range": `bytes ${first}-${last}/${size}` } : {}),
   });
   if (request.method === "HEAD" || size === 0) return response.end();
@@ -84,11 +91,12 @@ function answer(folders, request, response) {
 
 /**
  * Serves the page on the loopback interface, at `port` or, where that is taken, at a free one. Resolves to the page's
- * address and a function that stops the server. `folders` maps paths to what lies there.
+ * address and a function that stops the server. `folders` maps paths to what lies there; `isolated` pages may have threads.
  */
-export function serve(port = 0, folders = kFolders) {
+export function serve(port = 0, folders = kFolders, { isolated = false } = {}) {
   return new Promise((resolve, reject) => {
-    const server = createServer((request, response) => answer(folders, request, response));
+    const extra = isolated ? kIsolation : {};
+    const server = createServer((request, response) => answer(folders, extra, request, response));
     server.on("error", (error) => {
       if (error.code === "EADDRINUSE" && port !== 0) server.listen(0, "127.0.0.1");
       else reject(error);

@@ -9,6 +9,6 @@ await main(async () => {
   if (!/^\d{1,5}$/.test(wanted) || Number(wanted) > 65535)
     throw new SetupError(`PORT=${wanted} is no port number`);
   await buildPage();
-  const { url } = await serve(Number(wanted));
+  const { url } = await serve(Number(wanted), undefined, { isolated: true });
   console.log(`\n  Relata is at ${url}   (stop with Ctrl+C)\n`);
 });

@@ -30,7 +30,7 @@ export type PageEvent =
   | { readonly type: "loadStopped" }
   | { readonly type: "bringingToggled" }
   | { readonly type: "loadProgressed"; readonly phase: LoadPhase; readonly progress: Bytes }
-  | { readonly type: "loadFinished"; readonly info: ModelInfo }
+  | { readonly type: "loadFinished"; readonly info: ModelInfo; readonly threads: number }
   | { readonly type: "loadFailed"; readonly failure: Failure }
   | { readonly type: "textChosen"; readonly text: string }
   | { readonly type: "translationStarted"; readonly text: string }

@@ -76,7 +76,9 @@ export function createRenderer(root: Document, on: Actions): (state: State) => v
     else mount("bring-slot", nothing, {});
     mount("prompt-slot", prompt, { entry, text, words, onSubmit });
     mount("output-slot", translationText, { entry, text, translation, words });
-    mount("run-slot", runControl, { ready: load.status === "ready", translation, words, onStop });
+    const ready = load.status === "ready";
+    const threads = ready ? load.threads : 1;
+    mount("run-slot", runControl, { ready, threads, translation, words, onStop });
     mount("sequences-slot", sequenceList, { sequences, targetTag: entry.targetTag, words });
     mount("search-slot", searchDrawer, { search, words, onMethod, onSearch });
     const trace = currentTrace(now);

@@ -33,7 +33,7 @@ export interface Bytes {
 
 export type Load =
   | { readonly status: "loading"; readonly phase: LoadPhase; readonly progress: Bytes | null }
-  | { readonly status: "ready"; readonly info: ModelInfo }
+  | { readonly status: "ready"; readonly info: ModelInfo; readonly threads: number }
   | { readonly status: "stopped" }
   | { readonly status: "failed"; readonly failure: Failure };
 

@@ -7,6 +7,7 @@ import type { PageEvent } from "./events";
 import { labelMatrix, parseGraph } from "./graph";
 import { fetchModel } from "./model-files";
 import type { Failure, LoadPhase } from "./state";
+import { threadsHere } from "./threads";
 import { tracedKinds } from "./traced-kinds";
 
 /** What of the view matters to a translation: the kind on show, and the edges of a graph. */
@@ -63,14 +64,15 @@ export function createTranslator(
       const given = source.kind === "files" ? source.files : fetched?.files;
       // Without files in hand the package fetches, and says what is missing.
       const phase = fetched?.fromCache ? "cache" : given ? "read" : "download";
-      const loaded = await Model.load(given ?? (address as URL), watch(phase));
+      const threads = threadsHere();
+      const loaded = await Model.load(given ?? (address as URL), { ...watch(phase), threads });
       if (signal.aborted) {
         loaded.dispose();
         return false;
       }
       model = loaded;
       files = given ?? [];
-      dispatch({ type: "loadFinished", info: loaded.info });
+      dispatch({ type: "loadFinished", info: loaded.info, threads });
       void fetched?.keep();
       return true;
     } catch (error) {

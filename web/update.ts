@@ -69,7 +69,7 @@ function changedBy(state: State, event: PageEvent): State {
     case "loadFinished":
       return {
         ...state,
-        load: { status: "ready", info: event.info },
+        load: { status: "ready", info: event.info, threads: event.threads },
         // Another model, or a link, may name what this model has not.
         layer: clamp(state.layer, 0, layersOf(event.info, state.kind) - 1),
         head: clamp(state.head, 0, event.info.numHeads - 1),

@@ -36,13 +36,12 @@ export async function screenshotFolder() {
 }
 
 /**
- * A fresh page at the address of the page, not yet opened, with every answer under the strict policy. `complaints`
+ * A fresh page for the page at `url`, not yet opened, with every answer under the strict policy. `complaints`
  * collects console errors and warnings, uncaught errors, and requests to other origins.
  */
-export async function newPage(
-  browser,
-  { width = 1280, height = 1000, scheme = "light", policy = kPolicy, locale = "en-US" } = {},
-) {
+export async function newPage(browser, options = {}) {
+  const { width = 1280, height = 1000, scheme = "light", locale = "en-US" } = options;
+  const { policy = kPolicy, url = pageUrl } = options;
   const context = await browser.newContext({
     viewport: { width, height },
     colorScheme: scheme,
@@ -60,7 +59,7 @@ export async function newPage(
   });
   page.on("pageerror", (error) => complaints.push(String(error)));
   context.on("request", (request) => {
-    if (!request.url().startsWith(pageUrl)) complaints.push(`request to ${request.url()}`);
+    if (!request.url().startsWith(url)) complaints.push(`request to ${request.url()}`);
   });
   await context.route("**/*", async (route) => {
     try {
@@ -76,8 +75,8 @@ export async function newPage(
 }
 
 /** Opens the page and waits for its first translation. */
-export async function open(page) {
-  await page.goto(pageUrl);
+export async function open(page, url = pageUrl) {
+  await page.goto(url);
   await page.locator("#map-picture").waitFor();
 }
 

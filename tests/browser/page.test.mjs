@@ -64,7 +64,7 @@ test("the first example is translated as soon as the model is there", async () =
   assert.equal((await output()).trim(), expected.text);
   assert.match(
     await page.locator(".stats").textContent(),
-    new RegExp(`^${expected.stats.newTokens} tokens, \\d+ per second$`),
+    new RegExp(`^${expected.stats.newTokens} tokens, \\d+ per second, 1 thread$`),
   );
 });
 

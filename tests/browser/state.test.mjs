@@ -33,7 +33,11 @@ function after(...events) {
   ];
   const stats = { newTokens: 2, decodeMs: 5 };
   const result = { text: "ja", finishReason: "length", stats, trace: traces, sequences: [] };
-  const all = [{ type: "loadFinished", info }, { type: "translationFinished", result }, ...events];
+  const all = [
+    { type: "loadFinished", info, threads: 1 },
+    { type: "translationFinished", result },
+    ...events,
+  ];
   return all.reduce(page.update, page.initialState("light", 400));
 }
 
@@ -171,12 +175,16 @@ test("options start as the model wants them, stay in their ranges, and ask only 
 
 test("a model that wants beams gets them; options that came with the address stay", () => {
   const wants = { ...info, search: { ...search, numBeams: 6, numReturnSequences: 2 } };
-  const fresh = page.update(page.initialState("light", 400), { type: "loadFinished", info: wants });
+  const fresh = page.update(page.initialState("light", 400), {
+    type: "loadFinished",
+    info: wants,
+    threads: 1,
+  });
   const { method, numBeams, numReturnSequences } = fresh.search;
   assert.deepEqual([method, numBeams, numReturnSequences], ["beams", 6, 2]);
   const chosen = [
     { type: "methodChosen", method: "sampling" },
-    { type: "loadFinished", info: wants },
+    { type: "loadFinished", info: wants, threads: 1 },
   ].reduce(page.update, page.initialState("light", 400));
   assert.equal(chosen.search.method, "sampling");
 });

@@ -3,7 +3,6 @@
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:http";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
@@ -28,23 +27,6 @@ const folder = mkdtempSync(join(tmpdir(), "relata-variants-"));
 let browser;
 let page;
 let server;
-let isolated;
-
-/** The same addresses with the headers that make a page cross-origin isolated. */
-async function isolate(url) {
-  const proxy = createServer(async (request, response) => {
-    const answer = await fetch(new URL(request.url, url));
-    const headers = { "content-type": answer.headers.get("content-type") ?? "text/plain" };
-    response.writeHead(answer.status, {
-      ...headers,
-      "cross-origin-opener-policy": "same-origin",
-      "cross-origin-embedder-policy": "require-corp",
-    });
-    response.end(Buffer.from(await answer.arrayBuffer()));
-  });
-  await new Promise((resolve) => proxy.listen(0, "127.0.0.1", resolve));
-  return { proxy, url: `http://127.0.0.1:${proxy.address().port}/` };
-}
 
 before(async () => {
   writeFileSync(
@@ -53,18 +35,15 @@ before(async () => {
   );
   writeFileSync(join(folder, "page.js"), kScript);
   const folders = { "/package/": join(root, "dist/package"), "/models/": join(root, "models") };
-  server = await serve(0, { ...folders, "/": folder });
-  isolated = await isolate(server.url);
+  server = await serve(0, { ...folders, "/": folder }, { isolated: true });
   browser = await launch();
   page = await browser.newPage();
-  await page.goto(isolated.url);
+  await page.goto(server.url);
   await page.locator("html[data-ready]").waitFor({ state: "attached" });
   assert.equal(await page.evaluate(() => crossOriginIsolated), true);
 });
 after(async () => {
   await browser?.close();
-  isolated?.proxy.closeAllConnections();
-  isolated?.proxy.close();
   await server?.stop();
   rmSync(folder, { recursive: true });
 });

@@ -115,3 +115,17 @@ test("a taken port gives way to a free one", async () => {
   assert.notEqual(Number(new URL(second.url).port), taken);
   await second.stop();
 });
+
+test("an isolated server says so with everything, others with nothing", async () => {
+  const isolated = await serve(0, { "/": join(folder, "page") }, { isolated: true });
+  const named = ({ headers }) =>
+    ["cross-origin-opener-policy", "cross-origin-embedder-policy"].map((name) => headers.get(name));
+  for (const path of ["", "core.wasm"]) {
+    assert.deepEqual(named(await fetch(new URL(path, isolated.url))), [
+      "same-origin",
+      "require-corp",
+    ]);
+    assert.deepEqual(named(await fetch(new URL(path, server.url))), [null, null]);
+  }
+  await isolated.stop();
+});

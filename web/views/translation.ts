@@ -37,13 +37,21 @@ export function translationText({ entry, text, translation, words }: Translation
 
 export interface RunControlData {
   readonly ready: boolean;
+  /** How many the model works with. */
+  readonly threads: number;
   readonly translation: Translation;
   readonly words: Words;
   readonly onStop: () => void;
 }
 
 /** Translate or Stop, and how fast it went. */
-export function runControl({ ready, translation, words, onStop }: RunControlData): Element {
+export function runControl({
+  ready,
+  threads,
+  translation,
+  words,
+  onStop,
+}: RunControlData): Element {
   const running = translation.status === "running";
   const button = running
     ? html(
@@ -63,6 +71,6 @@ export function runControl({ ready, translation, words, onStop }: RunControlData
     "div",
     { class: "run" },
     button,
-    html("p", { class: "stats" }, words.stats(translation)),
+    html("p", { class: "stats" }, words.stats(translation, threads)),
   );
 }

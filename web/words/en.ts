@@ -269,11 +269,12 @@ export const english = {
     return "";
   },
 
-  stats(translation: Translation): string {
+  stats(translation: Translation, threads: number): string {
     const { status, tokens, ms } = translation;
     if (tokens === 0) return status === "stopped" ? "Stopped" : "";
     const parts = [count(tokens, "token", "tokens")];
     if (ms > 0) parts.push(`${number((1000 * tokens) / ms, 0)} per second`);
+    parts.push(count(threads, "thread", "threads"));
     if (status === "stopped") parts.push("stopped");
     if (status === "done" && translation.finishReason === "length")
       parts.push("cut at the length limit");

@@ -253,11 +253,12 @@ export const chinese: Words = {
     return "";
   },
 
-  stats(translation: Translation): string {
+  stats(translation: Translation, threads: number): string {
     const { status, tokens, ms } = translation;
     if (tokens === 0) return status === "stopped" ? "已停止" : "";
     const parts = [`${tokens} 个词元`];
     if (ms > 0) parts.push(`每秒 ${number((1000 * tokens) / ms, 0)} 个`);
+    parts.push(`${threads} 个线程`);
     if (status === "stopped") parts.push("已停止");
     if (status === "done" && translation.finishReason === "length") parts.push("达到长度上限");
     return parts.join("，");
