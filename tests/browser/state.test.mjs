@@ -48,20 +48,26 @@ test("steps add up to the text and its count", () => {
     { type: "stepArrived", step: { text: " Hunde" }, ms: 7 },
   );
   assert.deepEqual(state.translation, { status: "running", text: "Zwei Hunde", tokens: 2, ms: 7 });
-  assert.equal(page.wordsOf("en").stats(state.translation), "2 tokens, 286 per second");
+  assert.equal(
+    page.wordsOf("en").stats(state.translation, 1),
+    "2 tokens, 286 per second, 1 thread",
+  );
   const stopped = page.update(state, { type: "translationStopped" });
-  assert.equal(page.wordsOf("en").stats(stopped.translation), "2 tokens, 286 per second, stopped");
+  assert.equal(
+    page.wordsOf("en").stats(stopped.translation, 2),
+    "2 tokens, 286 per second, 2 threads, stopped",
+  );
   assert.equal(stopped.translation.text, "Zwei Hunde");
 });
 
 test("a finished translation tells the engine's own time, and whether it was cut", () => {
   const { translation } = after();
   assert.equal(
-    page.wordsOf("en").stats(translation),
-    "2 tokens, 400 per second, cut at the length limit",
+    page.wordsOf("en").stats(translation, 1),
+    "2 tokens, 400 per second, 1 thread, cut at the length limit",
   );
   const ended = { ...translation, finishReason: "eos" };
-  assert.equal(page.wordsOf("en").stats(ended), "2 tokens, 400 per second");
+  assert.equal(page.wordsOf("en").stats(ended, 4), "2 tokens, 400 per second, 4 threads");
 });
 
 test("an empty text is not a running translation", () => {
