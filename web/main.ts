@@ -45,6 +45,10 @@ function dispatch(event: PageEvent): void {
   if (event.type === "translationFinished") summarise(state.traces);
   if (state.guide.layer === "pending" && !isWorkingOut) void workOutLayer();
   if (state.altered === noAltered && state.translation.status === "done") compare();
+  drawSoon();
+}
+
+function drawSoon(): void {
   if (isDue) return;
   isDue = true;
   requestAnimationFrame(() => {
@@ -55,7 +59,7 @@ function dispatch(event: PageEvent): void {
 
 /** The page and, beside it, the address that restores it. */
 function draw(): void {
-  render(state);
+  if (render(state)) drawSoon();
   const address = addressOf(state);
   if (address !== location.hash) history.replaceState(null, "", address);
 }
@@ -153,6 +157,6 @@ addEventListener("hashchange", () => {
   if (location.hash !== addressOf(state)) location.reload();
 });
 registerServiceWorker();
-draw();
+drawSoon();
 acceptDrops(document, actions.onFiles);
 void load(state.source);

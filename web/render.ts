@@ -41,9 +41,15 @@ import { savePicture, takeAway } from "./views/take-away";
 import { runControl, translationText } from "./views/translation";
 import { wordsOf } from "./words";
 
-export function createRenderer(root: Document, on: Actions): (state: State) => void {
+/**
+ * Returns the function that draws a state. Where figures come that were not there, it builds them out of sight, a part a
+ * call, and shows them together: one task would be a long one. It tells whether parts are still to come.
+ */
+export function createRenderer(root: Document, on: Actions): (state: State) => boolean {
   const mount = createSlots(root);
   const figures = root.getElementById("figures") as HTMLElement;
+  const parts = [renderOverview, renderPairs, renderProfile, renderRest];
+  let numBuilt = 0;
 
   // One entry per source, so that a view with the same entry is not drawn again.
   const entries = new WeakMap<ModelSource, CatalogueEntry>();
@@ -60,7 +66,7 @@ export function createRenderer(root: Document, on: Actions): (state: State) => v
     return offered;
   }
 
-  function render(now: State): void {
+  function render(now: State): boolean {
     const { language, source, load, text, translation, isBringing, search, sequences } = now;
     const words = wordsOf(language);
     const { onSubmit, onStop, onLanguage, onMethod, onSearch } = on;
@@ -82,19 +88,23 @@ export function createRenderer(root: Document, on: Actions): (state: State) => v
     mount("sequences-slot", sequenceList, { sequences, targetTag: entry.targetTag, words });
     mount("search-slot", searchDrawer, { search, words, onMethod, onSearch });
     const trace = currentTrace(now);
-    figures.hidden = trace === null;
-    if (!trace || load.status !== "ready") return;
-    renderOverview(now, load.info);
-    renderPairs(now, trace, load.info);
-    renderProfile(now, trace, load.info);
+    numBuilt = trace && load.status === "ready" ? Math.min(numBuilt + 1, parts.length) : 0;
+    figures.hidden = numBuilt < parts.length;
+    if (!trace || load.status !== "ready") return false;
+    for (const part of parts.slice(0, numBuilt)) part(now, trace, load.info);
+    return figures.hidden;
+  }
+
+  function renderRest(now: State, trace: AttentionTrace, info: ModelInfo): void {
+    const words = wordsOf(now.language);
     const { onSave, onCopy } = on;
     for (const figure of ["overview", "map", "profile"] as const)
       mount(`${figure}-save-slot`, savePicture, { figure, words, onSave });
     const link = addressOf(now);
     mount("take-away-slot", takeAway, { link, isCopied: now.isCopied, words, onSave, onCopy });
-    renderGuide(now, load.info);
-    renderChange(now, trace, load.info);
-    renderGraph(now, load.info);
+    renderGuide(now, info);
+    renderChange(now, trace, info);
+    renderGraph(now, info);
   }
 
   function renderGraph(now: State, info: ModelInfo): void {
@@ -143,7 +153,7 @@ export function createRenderer(root: Document, on: Actions): (state: State) => v
     }
   }
 
-  function renderOverview(now: State, { numHeads }: ModelInfo): void {
+  function renderOverview(now: State, _: AttentionTrace, { numHeads }: ModelInfo): void {
     const { kind, layer, head, order, traces, summaries, scheme } = now;
     const words = wordsOf(now.language);
     const { onKind, onOrder, onPickHead, onLayer, onHead } = on;
