@@ -8,6 +8,7 @@ import { join } from "node:path";
 import { buildPackage, buildPage, buildPreset } from "./build.mjs";
 import { chromium, chromiumFlags } from "./chromium.mjs";
 import { count, doctestCounts, tapCounts } from "./counts.mjs";
+import { firefox } from "./firefox.mjs";
 import { lintChecks } from "./lint.mjs";
 import { installPacked } from "./pack.mjs";
 import { main, root, run, SetupError, say } from "./process.mjs";
@@ -86,7 +87,7 @@ async function packageTests() {
 
 async function browserTests() {
   await buildPage();
-  const browser = await chromium();
+  const [browser, other] = [await chromium(), await firefox()];
   const screenshots = join(root, "build", "screenshots");
   mkdirSync(screenshots, { recursive: true });
   const { url, stop } = await serve();
@@ -95,6 +96,7 @@ async function browserTests() {
       RELATA_PAGE: url,
       RELATA_CHROMIUM: browser,
       RELATA_CHROMIUM_FLAGS: chromiumFlags().join(" "),
+      RELATA_FIREFOX: other,
     };
     return await nodeTests(join(root, "tests/browser"), {
       env: { ...env, RELATA_SCREENSHOTS: screenshots },
