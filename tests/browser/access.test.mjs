@@ -5,7 +5,16 @@ import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { after, before, test } from "node:test";
 import { gzipSync } from "node:zlib";
-import { choose, drawn, launch, newPage, open, pageUrl } from "./browser.mjs";
+import {
+  choose,
+  drawn,
+  launch,
+  newPage,
+  open,
+  pageUrl,
+  startTasks,
+  stopTasks,
+} from "./browser.mjs";
 
 const axe = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -113,25 +122,14 @@ test("the page is there before WebAssembly is, and small", async () => {
 /** Milliseconds of the processor that the tasks of the page's main thread took during a load and two translations. */
 async function longestTasks() {
   const { page } = await newPage(browser);
-  await browser.startTracing(page, { categories: ["toplevel"] });
+  await startTasks(browser, page);
   await open(page);
   await page.locator("#examples button").nth(3).click();
   await page.locator("#output-slot", { hasText: "Bank" }).waitFor();
   await page.locator("#run", { hasText: "Translate" }).waitFor();
   await drawn(page);
-  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString());
+  const tasks = await stopTasks(browser);
   await page.context().close();
-  const main = new Set(
-    traceEvents
-      .filter(({ name, args }) => name === "thread_name" && args.name === "CrRendererMain")
-      .map(({ pid, tid }) => `${pid} ${tid}`),
-  );
-  const tasks = traceEvents
-    .filter(
-      ({ name, ph, pid, tid }) => /RunTask/.test(name) && ph === "X" && main.has(`${pid} ${tid}`),
-    )
-    .map(({ tdur }) => tdur / 1000)
-    .sort((a, b) => b - a);
   assert.ok(tasks.length > 20, `${tasks.length} tasks`);
   const first = tasks.slice(0, 5).map((ms) => ms.toFixed(0));
   console.log(`longest tasks: ${first.join(", ")} ms`);

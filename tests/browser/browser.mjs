@@ -105,3 +105,25 @@ export function mapPixel(page, across, down) {
     [across, down],
   );
 }
+
+/** Records the tasks of main threads, until `stopTasks`. */
+export function startTasks(browser, page) {
+  return browser.startTracing(page, { categories: ["toplevel"] });
+}
+
+/** Milliseconds that each took, the longest first: of the processor, so that what else the machine does does not count. */
+export async function stopTasks(browser) {
+  const { traceEvents } = JSON.parse((await browser.stopTracing()).toString());
+  const main = new Set(
+    traceEvents
+      .filter(({ name, args }) => name === "thread_name" && args.name === "CrRendererMain")
+      .map(({ pid, tid }) => `${pid} ${tid}`),
+  );
+  // Newer Chromiums tell a task twice, once within itself.
+  return traceEvents
+    .filter(({ name, ph, pid, tid }) => {
+      return name === "ThreadControllerImpl::RunTask" && ph === "X" && main.has(`${pid} ${tid}`);
+    })
+    .map(({ tdur }) => tdur / 1000)
+    .sort((a, b) => b - a);
+}
