@@ -6,8 +6,8 @@
 
 namespace relata {
 
-Result<void*> allocate_zeros(std::uint64_t count, std::size_t value_bytes, std::size_t alignment,
-                             const char* where) {
+Result<void*> allocate_values(std::uint64_t count, std::size_t value_bytes, std::size_t alignment,
+                              Fresh fresh, const char* where) {
   void* memory = nullptr;
   if (count == 0) {
     return memory;
@@ -20,8 +20,18 @@ Result<void*> allocate_zeros(std::uint64_t count, std::size_t value_bytes, std::
     return fail(ErrorCode::out_of_memory, where,
                 {"cannot allocate ", count, " values of ", value_bytes, " bytes"});
   }
-  std::memset(memory, 0, static_cast<std::size_t>(count) * value_bytes);
+  if (fresh == Fresh::zeros) {
+    std::memset(memory, 0, static_cast<std::size_t>(count) * value_bytes);
+  }
   return memory;
+}
+
+void make_room(std::uint64_t bytes) {
+  if (bytes > 0 && bytes <= std::numeric_limits<std::ptrdiff_t>::max()) {
+    // Volatile: otherwise it would not be taken at all.
+    void* volatile memory = ::operator new(static_cast<std::size_t>(bytes), std::nothrow);
+    ::operator delete(memory);
+  }
 }
 
 Result<Matrix> Matrix::allocate(int rows, int cols, const char* where) {

@@ -15,10 +15,17 @@
 
 namespace relata {
 
-/// Zeroed memory for `count` values of so many bytes, to be freed by operator delete[]; null for
-/// none. Error: out_of_memory.
-Result<void*> allocate_zeros(std::uint64_t count, std::size_t value_bytes, std::size_t alignment,
-                             const char* where);
+/// What fresh storage holds: zeros, or anything, for what is about to be set as a whole.
+enum class Fresh { zeros, anything };
+
+/// Memory for `count` values of so many bytes, to be freed by operator delete[]; null for none.
+/// Error: out_of_memory.
+Result<void*> allocate_values(std::uint64_t count, std::size_t value_bytes, std::size_t alignment,
+                              Fresh fresh, const char* where);
+
+/// Lets the heap grow once for what many buffers are about to take: growing is slow where the
+/// system hands out all of a heap anew. Never fails: the buffers that find no room say so.
+void make_room(std::uint64_t bytes);
 
 template <class T>
 class AlignedBuffer {
@@ -45,10 +52,11 @@ class AlignedBuffer {
     return buffer;
   }
   /// The same in place of what was there.
-  Result<void> reset(std::uint64_t count, const char* where) {
+  Result<void> reset(std::uint64_t count, const char* where, Fresh fresh = Fresh::zeros) {
     ::operator delete[](std::exchange(data_, nullptr), std::align_val_t{kAlignment});
     size_ = 0;
-    RELATA_TRY_ASSIGN(void* const memory, allocate_zeros(count, sizeof(T), kAlignment, where));
+    RELATA_TRY_ASSIGN(void* const memory,
+                      allocate_values(count, sizeof(T), kAlignment, fresh, where));
     data_ = static_cast<T*>(memory);
     size_ = static_cast<std::size_t>(count);
     return {};

@@ -52,6 +52,7 @@ enum class ScaleShape {
   none,     // all weights are floats
   channel,  // [rows, 1]
   tensor,   // [1]
+  levelled  // [rows, 1], and what levels the inputs besides, [1, cols]
 };
 
 struct ConfigFile {

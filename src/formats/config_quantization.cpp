@@ -2,6 +2,10 @@
 // `weight` holds int8, `weight_scale` what they are multiplied by, a factor a row or one for all.
 // What is read here is its format int-quantized with symmetric weights of 8 bits and activations as
 // they are. Which matrices are integers (`targets`, `ignore`) the file itself says.
+//
+// Ours besides: `levelled` beside `num_bits` says that `weight_reach` [1, in] multiplies the inputs
+// (src/kernels/int8.hpp says what for). It stands where compressed-tensors refuses what it does not
+// know, so that nobody computes with half of the factors.
 #include "src/formats/config_file.hpp"
 
 namespace relata::formats {
@@ -45,9 +49,14 @@ Result<ScaleShape> read_weights(const JsonObject& weights) {
     RELATA_TRY(require_word(weights, "type", "int"));
   }
   RELATA_TRY(refuse_present(weights, {"group_size", "block_structure", "actorder"}));
+  RELATA_TRY_ASSIGN(const bool levelled, weights.boolean_or("levelled", false));
   RELATA_TRY_ASSIGN(const std::string strategy, weights.text("strategy"));
   if (strategy == "channel") {
-    return ScaleShape::channel;
+    return levelled ? ScaleShape::levelled : ScaleShape::channel;
+  }
+  if (levelled) {
+    return unsupported(weights, "levelled",
+                       {"with the strategy ", in_quotes(strategy), " this is"});
   }
   if (strategy == "tensor") {
     return ScaleShape::tensor;

@@ -2,15 +2,14 @@
 
 #include <algorithm>
 #include <bit>
-#include <cmath>
 #include <utility>
 
-#include "src/formats/block_formats.hpp"
 #include "src/formats/config_file.hpp"
 #include "src/formats/ctranslate2.hpp"
 #include "src/formats/gguf.hpp"
 #include "src/formats/safetensors.hpp"
 #include "src/formats/tensor_match.hpp"
+#include "src/formats/tensor_store.hpp"
 
 namespace relata {
 namespace {
@@ -22,6 +21,8 @@ using formats::TensorSlot;
 
 static_assert(std::endian::native == std::endian::little, "files are little-endian and read as is");
 
+constexpr std::uint64_t kMaxGap = 4096;  // bytes between two tensors that are read over
+
 }  // namespace
 
 struct ModelLoader::State {
@@ -29,23 +30,51 @@ struct ModelLoader::State {
   formats::Unfinished unfinished;
   std::vector<TensorSlot> slots;  // point into unfinished and match
   TensorMatch match;
-  std::size_t cursor = 0;  // the next tensor wanted, or their number
-  AlignedBuffer<float> row;
+  formats::TensorStore store;
+  std::size_t cursor = 0;   // the next tensor wanted, or their number
+  int first_row = 0;        // of it, not read yet
+  std::uint64_t asked = 0;  // bytes by want(), 0 where nobody called it
   bool finished = false;
 
   const TensorInfo* next() const {
     return cursor < files.tensors.size() ? &files.tensors[cursor] : nullptr;
   }
-  /// Stores the tensor at the cursor.
-  Result<void> store(std::span<const std::byte> bytes);
-  /// What the integers of the tensor at the cursor are multiplied by; empty for floats.
-  Result<std::span<const float>> scales() const;
-
-  void skip_unused() {
-    while (cursor < files.tensors.size() && match.slot_of[cursor] == formats::kUnused) {
-      ++cursor;
+  const TensorSlot& slot() const { return slots[static_cast<std::size_t>(match.slot_of[cursor])]; }
+  /// The next wanted tensor from i on, or their number.
+  std::size_t wanted_from(std::size_t i) const {
+    while (i < files.tensors.size() && match.slot_of[i] == formats::kUnused) {
+      ++i;
     }
+    return i;
   }
+  /// Whether a later tensor has bytes of this one.
+  bool overlaps(std::size_t i) const {
+    const TensorInfo& tensor = files.tensors[i];
+    const std::size_t after = wanted_from(i + 1);
+    return after < files.tensors.size() && files.tensors[after].file == tensor.file &&
+           files.tensors[after].offset < tensor.offset + tensor.bytes;
+  }
+  std::uint64_t row_bytes() const {
+    return files.tensors[cursor].bytes / static_cast<std::uint64_t>(slot().rows());
+  }
+  /// Where in the file reading goes on.
+  std::uint64_t position() const {
+    return files.tensors[cursor].offset + static_cast<std::uint64_t>(first_row) * row_bytes();
+  }
+  std::uint64_t rest() const {
+    return files.tensors[cursor].offset + files.tensors[cursor].bytes - position();
+  }
+  /// What the integers of the tensor at the cursor are multiplied by.
+  formats::Factors factors() const {
+    const int own = match.factors_of[cursor];
+    if (own == formats::kUnused) {
+      return {files.tensors[cursor].scales, {}};
+    }
+    const formats::ReadFactors& read = match.factors[static_cast<std::size_t>(own)];
+    return {{read.scales.data(), read.scales.size()}, {read.reach.data(), read.reach.size()}};
+  }
+  /// Stores the next rows of the tensor at the cursor, `size` bytes.
+  Result<void> take(const std::byte* bytes, std::uint64_t size);
 };
 
 Result<std::uint64_t> gguf_header_size(std::span<const std::byte> prefix, std::uint64_t file_size) {
@@ -64,7 +93,7 @@ ModelLoader::ModelLoader(ModelLoader&&) noexcept = default;
 ModelLoader& ModelLoader::operator=(ModelLoader&&) noexcept = default;
 ModelLoader::~ModelLoader() = default;
 
-Result<ModelLoader> ModelLoader::open(const FolderHeader& folder, kernels::WeightType type) {
+Result<ModelLoader> ModelLoader::open(const FolderHeader& folder, KeptType type) {
   RELATA_TRY_ASSIGN(ConfigFile file, formats::read_config(folder.config, folder.generation_config));
   if (!folder.index.empty()) {
     RELATA_TRY_ASSIGN(TensorFiles shards, formats::read_shards(folder.index, folder.shards));
@@ -76,7 +105,7 @@ Result<ModelLoader> ModelLoader::open(const FolderHeader& folder, kernels::Weigh
 }
 
 Result<ModelLoader> ModelLoader::open_gguf(std::span<const std::byte> header,
-                                           std::uint64_t file_size, kernels::WeightType type) {
+                                           std::uint64_t file_size, KeptType type) {
   RELATA_TRY_ASSIGN(auto gguf, formats::read_gguf(header, file_size));
   RELATA_TRY_ASSIGN(ConfigFile file, formats::read_gguf_t5(gguf));
   const std::string name = formats::kGgufFile;
@@ -85,23 +114,21 @@ Result<ModelLoader> ModelLoader::open_gguf(std::span<const std::byte> header,
 
 Result<ModelLoader> ModelLoader::open_ctranslate2(const formats::Ctranslate2Index& index,
                                                   const formats::Ctranslate2Texts& texts,
-                                                  kernels::WeightType type) {
+                                                  KeptType type) {
   RELATA_TRY_ASSIGN(auto model, formats::read_ctranslate2(index, texts));
   const std::string name = formats::kCtranslate2File;
   return plan(std::move(model.file), {{name}, name, std::move(model.tensors)}, type);
 }
 
 Result<ModelLoader> ModelLoader::open_tensors(std::string_view config, const std::string& file,
-                                              std::vector<TensorInfo> tensors,
-                                              kernels::WeightType type) {
+                                              std::vector<TensorInfo> tensors, KeptType type) {
   RELATA_TRY_ASSIGN(const formats::Json json, formats::parse_json(config, file));
   RELATA_TRY_ASSIGN(const formats::JsonObject object, formats::JsonObject::top(json, file));
   RELATA_TRY_ASSIGN(ConfigFile read, formats::read_config(object, nullptr));
   return plan(std::move(read), {{file}, file, std::move(tensors)}, type);
 }
 
-Result<ModelLoader> ModelLoader::plan(ConfigFile file, TensorFiles files,
-                                      kernels::WeightType type) {
+Result<ModelLoader> ModelLoader::plan(ConfigFile file, TensorFiles files, KeptType type) {
   auto state = std::make_unique<State>();
   state->files = std::move(files);
   RELATA_TRY_ASSIGN(state->match,
@@ -109,14 +136,30 @@ Result<ModelLoader> ModelLoader::plan(ConfigFile file, TensorFiles files,
 
   // Only now are the files known to be long enough for what is allocated.
   const char* where = state->files.where.c_str();
+  const auto type_of = [&](std::size_t i) {
+    const bool stored = state->files.tensors[i].dtype == "I8";
+    return type == KeptType::int8 || (type == KeptType::as_stored && stored)
+               ? kernels::WeightType::int8
+               : kernels::WeightType::f32;
+  };
   int widest = 0;
-  for (const TensorSlot& slot : state->slots) {
-    RELATA_TRY(slot.allocate(type, where));
-    widest = std::max(widest, slot.cols());
+  for (const bool allocates : {false, true}) {
+    std::uint64_t sum = 0;
+    for (std::size_t i = state->wanted_from(0); i < state->files.tensors.size();
+         i = state->wanted_from(i + 1)) {
+      const TensorSlot& slot = state->slots[static_cast<std::size_t>(state->match.slot_of[i])];
+      if (allocates) {
+        RELATA_TRY(slot.allocate(type_of(i), where));
+      }
+      sum += slot.bytes(type_of(i));
+      widest = std::max(widest, slot.cols());
+    }
+    if (!allocates) {
+      make_room(sum);
+    }
   }
-  const auto count = static_cast<std::uint64_t>(widest);
-  RELATA_TRY(state->row.reset(count, where));
-  state->skip_unused();
+  RELATA_TRY(state->store.allocate(widest, where));
+  state->cursor = state->wanted_from(0);
   return ModelLoader(std::move(state));
 }
 
@@ -124,81 +167,75 @@ const std::vector<TensorInfo>& ModelLoader::tensors() const { return state_->fil
 
 const TensorInfo* ModelLoader::next() const { return state_->next(); }
 
+FileRange ModelLoader::want(std::uint64_t most) {
+  State& state = *state_;
+  const TensorInfo* first = next();
+  if (first == nullptr) {
+    return {};
+  }
+  const std::uint64_t begin = state.position();
+  std::uint64_t bytes = state.rest();
+  const bool apart = !state.overlaps(state.cursor);
+  if (apart && bytes > most && formats::takes_parts(state.slot(), state.factors())) {
+    // Whole panels of rows.
+    const std::uint64_t rows = std::max<std::uint64_t>(most / state.row_bytes(), 1);
+    constexpr std::uint64_t kPanel = kernels::kPanelWidth;
+    bytes = std::min(bytes, std::max(rows / kPanel, std::uint64_t{1}) * kPanel * state.row_bytes());
+  }
+  // As many tensors behind it as there is room for.
+  if (apart && bytes == state.rest()) {
+    for (std::size_t i = state.wanted_from(state.cursor + 1); i < state.files.tensors.size();
+         i = state.wanted_from(i + 1)) {
+      const TensorInfo& tensor = state.files.tensors[i];
+      if (tensor.file != first->file || tensor.offset - begin - bytes > kMaxGap ||
+          tensor.offset - begin + tensor.bytes > most || state.overlaps(i)) {
+        break;
+      }
+      bytes = tensor.offset - begin + tensor.bytes;
+    }
+  }
+  state.asked = bytes;
+  return {first->file, begin, bytes};
+}
+
 Result<void> ModelLoader::accept(std::span<const std::byte> bytes) {
+  State& state = *state_;
   const TensorInfo* tensor = next();
   if (tensor == nullptr) {
-    return fail(ErrorCode::file_damaged, state_->files.where, "more bytes than tensors wanted");
+    return fail(ErrorCode::file_damaged, state.files.where, "more bytes than tensors wanted");
   }
-  if (bytes.size() != tensor->bytes) {
-    return state_->files.error(ErrorCode::file_damaged, *tensor,
-                               {bytes.size(), " bytes where ", tensor->bytes, " were due"});
+  const std::uint64_t asked = std::exchange(state.asked, 0);
+  const std::uint64_t due = asked > 0 ? asked : state.rest();
+  if (bytes.size() != due) {
+    return state.files.error(ErrorCode::file_damaged, *tensor,
+                             {bytes.size(), " bytes where ", due, " were due"});
   }
   const std::size_t file = tensor->file;
-  const std::uint64_t first = tensor->offset;
-  const std::uint64_t end = first + tensor->bytes;
+  const std::uint64_t first = state.position();
+  const std::uint64_t end = first + due;
   do {
-    RELATA_TRY(state_->store(bytes.subspan(static_cast<std::size_t>(tensor->offset - first),
-                                           static_cast<std::size_t>(tensor->bytes))));
-    ++state_->cursor;
-    state_->skip_unused();
+    const std::uint64_t at = state.position();
+    RELATA_TRY(state.take(bytes.data() + static_cast<std::size_t>(at - first),
+                          std::min(end - at, state.rest())));
     tensor = next();
-  } while (tensor != nullptr && tensor->file == file && tensor->offset >= first &&
-           tensor->offset + tensor->bytes <= end);
+  } while (state.first_row == 0 && tensor != nullptr && tensor->file == file &&
+           tensor->offset >= first && tensor->offset + tensor->bytes <= end);
   return {};
 }
 
-Result<std::span<const float>> ModelLoader::State::scales() const {
+Result<void> ModelLoader::State::take(const std::byte* bytes, std::uint64_t size) {
   const TensorInfo& tensor = files.tensors[cursor];
-  const int own = match.scale_of[cursor];
-  if (own == formats::kUnused) {
-    return std::span<const float>(tensor.scales);
+  const int own = match.factors_of[cursor];
+  if (own != formats::kUnused && match.factors[static_cast<std::size_t>(own)].last > cursor) {
+    return files.error(ErrorCode::unsupported, tensor,
+                       "its scales come after it; writers of this format put them first");
   }
-  const AlignedBuffer<float>& found = match.scales[static_cast<std::size_t>(own)];
-  const std::string name = tensor.name + "_scale";
-  for (std::size_t i = 0; i < cursor; ++i) {
-    if (files.tensors[i].name == name) {
-      return std::span<const float>(found.data(), found.size());
-    }
-  }
-  return files.error(ErrorCode::unsupported, tensor,
-                     "its scales come after it; writers of this format put them first");
-}
-
-Result<void> ModelLoader::State::store(std::span<const std::byte> bytes) {
-  const TensorInfo& tensor = files.tensors[cursor];
-  const TensorSlot& slot = slots[static_cast<std::size_t>(match.slot_of[cursor])];
-  RELATA_TRY_ASSIGN(const std::span<const float> factors, scales());
-  const int rows = slot.rows();
-  const int cols = slot.cols();
-  const std::size_t row_bytes = bytes.size() / static_cast<std::size_t>(rows);
-  float* const values = row.data();
-  const formats::BlockFormat& format = *formats::find_block_format(tensor.dtype);
-  const auto read_row = [&](int i) {
-    formats::decode_row(format, bytes.data() + static_cast<std::size_t>(i) * row_bytes, cols,
-                        values);
-    if (!factors.empty()) {
-      kernels::scale(values, factors[factors.size() == 1 ? 0 : static_cast<std::size_t>(i)], cols);
-    }
-  };
-  if (slot.needs_levelling()) {
-    for (int i = 0; i < rows; ++i) {
-      read_row(i);
-      slot.level_row(values);
-    }
-  }
-  for (int i = 0; i < rows; ++i) {
-    read_row(i);
-    for (int col = 0; col < cols; ++col) {
-      if (!std::isfinite(values[col])) {
-        const std::string place = slot.shape.size() == 1 ? "" : std::to_string(i) + ", ";
-        return files.error(ErrorCode::tensor_invalid, tensor,
-                           {"the value at [", place, col, "] is not finite"});
-      }
-    }
-    if (!slot.store_row(i, values)) {
-      return files.error(ErrorCode::tensor_invalid, tensor,
-                         {"row ", i, " differs from the embedding, of which it has to be a copy"});
-    }
+  const auto count = static_cast<int>(size / row_bytes());
+  RELATA_TRY(store.store(files, tensor, slot(), factors(), first_row, count, bytes));
+  first_row += count;
+  if (first_row == slot().rows()) {
+    cursor = wanted_from(cursor + 1);
+    first_row = 0;
   }
   return {};
 }

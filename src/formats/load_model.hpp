@@ -69,28 +69,38 @@ struct TensorInfo {
   std::size_t file = 0;  // which of FolderHeader::shards it lies in
 };
 
+/// How matrices are kept in memory: int8 rounds those that are not in 8 bits yet, as_stored keeps
+/// 8 bits where the file has them and f32 where not.
+enum class KeptType { f32, int8, as_stored };
+
+/// Bytes of one file.
+struct FileRange {
+  std::size_t file = 0;  // which of FolderHeader::shards
+  std::uint64_t offset = 0;
+  std::uint64_t bytes = 0;
+};
+
 class ModelLoader {
  public:
-  /// type: how the matrices are kept in memory; int8 rounds each as it is read.
+  /// type: how the matrices are kept in memory.
   /// Checks everything that can be checked without the tensors' bytes: configuration, header, and
   /// that the file has every tensor the configuration calls for, in the right shape, and none
   /// besides. Then allocates the model. Errors: all of ErrorCode but input_invalid and
   /// option_invalid.
-  static Result<ModelLoader> open(const FolderHeader& folder,
-                                  kernels::WeightType type = kernels::WeightType::f32);
+  static Result<ModelLoader> open(const FolderHeader& folder, KeptType type = KeptType::f32);
   /// The same for a GGUF file, which holds configuration and vocabulary too. header: its first
   /// gguf_header_size() bytes.
   static Result<ModelLoader> open_gguf(std::span<const std::byte> header, std::uint64_t file_size,
-                                       kernels::WeightType type = kernels::WeightType::f32);
+                                       KeptType type = KeptType::f32);
   /// The same for a CTranslate2 folder, from the index of its model.bin and its texts.
   static Result<ModelLoader> open_ctranslate2(const formats::Ctranslate2Index& index,
                                               const formats::Ctranslate2Texts& texts,
-                                              kernels::WeightType type = kernels::WeightType::f32);
+                                              KeptType type = KeptType::f32);
   /// The same for a file that a reader has put into our terms. config: the text of a config.json;
   /// file: how errors name the file; tensors: in file order.
   static Result<ModelLoader> open_tensors(std::string_view config, const std::string& file,
                                           std::vector<TensorInfo> tensors,
-                                          kernels::WeightType type = kernels::WeightType::f32);
+                                          KeptType type = KeptType::f32);
   ModelLoader(ModelLoader&&) noexcept;
   ModelLoader& operator=(ModelLoader&&) noexcept;
   ~ModelLoader();
@@ -100,10 +110,14 @@ class ModelLoader {
   /// The next tensor whose bytes are wanted, in that order (unused tensors are skipped); null when
   /// none is left.
   const TensorInfo* next() const;
-  /// The bytes of next(), and with them of every tensor that lies within them. After an error they
-  /// are still awaited. Errors: file_damaged for a wrong
-  /// length, tensor_invalid for NaN or infinity among weights, or a second copy of the embedding
-  /// that differs.
+  /// What to hand to accept next, 0 bytes when nothing is left: the rest of next(), or up to `most`
+  /// bytes of it, or several tensors that lie close together. More than `most` where a tensor is
+  /// wanted whole, as one that is to be rounded is.
+  FileRange want(std::uint64_t most);
+  /// The bytes that want() asked for; without it those of next(), and with them of every tensor
+  /// that lies within them. After an error the rest is still awaited. Errors: file_damaged for a
+  /// wrong length, tensor_invalid for NaN or infinity among weights, integers out of range, or a
+  /// second copy of the embedding that differs.
   Result<void> accept(std::span<const std::byte> bytes);
   /// The model, once next() is null; up to num_threads threads will work for it. Errors:
   /// file_damaged if called early, option_invalid if called again, out_of_memory.
@@ -112,7 +126,7 @@ class ModelLoader {
  private:
   struct State;
   static Result<ModelLoader> plan(formats::ConfigFile file, formats::TensorFiles files,
-                                  kernels::WeightType type);
+                                  KeptType type);
   explicit ModelLoader(std::unique_ptr<State> state);
   std::unique_ptr<State> state_;
 };

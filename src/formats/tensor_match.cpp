@@ -10,7 +10,9 @@
 namespace relata::formats {
 namespace {
 
-constexpr std::string_view kScale = "_scale";  // behind the name of integers
+// Behind the name of integers.
+constexpr std::string_view kScale = "_scale";
+constexpr std::string_view kReach = "_reach";
 
 std::string to_text(const Shape& shape) {
   std::string text = "[";
@@ -30,7 +32,7 @@ class Matcher {
       by_name_.emplace(files.tensors[i].name, i);
     }
     result_.slot_of.assign(files.tensors.size(), kUnused);
-    result_.scale_of = result_.slot_of;
+    result_.factors_of = result_.slot_of;
   }
 
   Result<TensorMatch> run(Unfinished& unfinished) {
@@ -43,7 +45,7 @@ class Matcher {
       slots_.push_back(
           {std::string(copy), embedding_shape, SameAs{&unfinished.model.weights.embedding}});
     }
-    add_scales();
+    add_factors();
     for (std::size_t i = 0; i < slots_.size(); ++i) {
       RELATA_TRY(match(i));
     }
@@ -56,6 +58,10 @@ class Matcher {
   bool is_ignored(std::string_view name) const {
     const auto& ignored = file_.ignored;
     return std::find(ignored.begin(), ignored.end(), name) != ignored.end();
+  }
+
+  bool is_factor_of_ignored(std::string_view name, std::string_view ending) const {
+    return name.ends_with(ending) && is_ignored(name.substr(0, name.size() - ending.size()));
   }
 
   /// A configuration of an encoder alone is believed where the file has nothing else either.
@@ -99,24 +105,37 @@ class Matcher {
     return copies;
   }
 
-  /// A slot for the scales of each matrix of integers.
-  void add_scales() {
+  /// Slots for the factors of each matrix of integers.
+  void add_factors() {
     if (file_.scales == ScaleShape::none) {
       return;
     }
     const std::size_t count = slots_.size();
-    result_.scales.reserve(count);  // slots point at them
+    result_.factors.reserve(count);  // slots point at them
     for (std::size_t i = 0; i < count; ++i) {
-      const auto found = by_name_.find(slots_[i].name);
-      if (slots_[i].shape.size() == 2 && found != by_name_.end() &&
+      const std::string name = slots_[i].name;
+      const Shape shape = slots_[i].shape;
+      const auto found = by_name_.find(name);
+      if (shape.size() == 2 && found != by_name_.end() &&
           is_integer(files_.tensors[found->second])) {
-        result_.scale_of[found->second] = static_cast<int>(result_.scales.size());
-        result_.scales.emplace_back();
+        result_.factors_of[found->second] = static_cast<int>(result_.factors.size());
+        ReadFactors& factors = result_.factors.emplace_back();
         const bool whole = file_.scales == ScaleShape::tensor;
-        slots_.push_back({slots_[i].name + std::string(kScale),
-                          whole ? Shape{1} : Shape{slots_[i].shape.front(), 1},
-                          Column{&result_.scales.back()}});
+        add_factor(name, kScale, whole ? Shape{1} : Shape{shape.front(), 1},
+                   Column{&factors.scales}, factors);
+        if (file_.scales == ScaleShape::levelled) {
+          add_factor(name, kReach, Shape{1, shape.back()}, &factors.reach, factors);
+        }
       }
+    }
+  }
+
+  void add_factor(const std::string& name, std::string_view ending, Shape shape,
+                  Destination destination, ReadFactors& factors) {
+    slots_.push_back({name + std::string(ending), std::move(shape), destination});
+    // One that is missing is noticed later.
+    if (const auto found = by_name_.find(slots_.back().name); found != by_name_.end()) {
+      factors.last = std::max(factors.last, found->second);
     }
   }
 
@@ -133,7 +152,7 @@ class Matcher {
                           {"has shape ", to_text(tensor.shape),
                            ", but the configuration calls for ", to_text(slot.shape)});
     }
-    const bool scaled = !tensor.scales.empty() || result_.scale_of[found->second] != kUnused;
+    const bool scaled = !tensor.scales.empty() || result_.factors_of[found->second] != kUnused;
     if (find_block_format(tensor.dtype) == nullptr || is_integer(tensor) != scaled) {
       return files_.error(ErrorCode::tensor_invalid, tensor,
                           {"has type ", tensor.dtype, "; weights are F32, F16 or BF16"});
@@ -149,9 +168,9 @@ class Matcher {
 
   Result<void> check_all_used() const {
     for (std::size_t i = 0; i < files_.tensors.size(); ++i) {
-      std::string_view name = files_.tensors[i].name;
-      if (file_.scales != ScaleShape::none && name.ends_with(kScale) &&
-          is_ignored(name.substr(0, name.size() - kScale.size()))) {
+      const std::string_view name = files_.tensors[i].name;
+      if ((file_.scales != ScaleShape::none && is_factor_of_ignored(name, kScale)) ||
+          (file_.scales == ScaleShape::levelled && is_factor_of_ignored(name, kReach))) {
         continue;
       }
       if (result_.slot_of[i] == kUnused && !is_ignored(name)) {

@@ -12,12 +12,18 @@ namespace relata::formats {
 
 inline constexpr int kUnused = -1;
 
+/// What the integers of one tensor are multiplied by, of tensors of their own.
+struct ReadFactors {
+  AlignedBuffer<float> scales;  // further slots point at them
+  AlignedBuffer<float> reach;   // levelled only
+  std::size_t last = 0;         // the later tensor of these in the files
+};
+
 /// What each tensor of the files is for.
 struct TensorMatch {
-  std::vector<int> slot_of;  // by tensor: its slot, kUnused where none
-  std::vector<int>
-      scale_of;  // by tensor: which of `scales` its integers are multiplied by, or kUnused
-  std::vector<AlignedBuffer<float>> scales;  // further slots point at them
+  std::vector<int> slot_of;     // by tensor: its slot, kUnused where none
+  std::vector<int> factors_of;  // by tensor: which of `factors` are its integers', or kUnused
+  std::vector<ReadFactors> factors;
 };
 
 /// Adapts a configuration to what the files have: no decoder, the embedding under another name, a

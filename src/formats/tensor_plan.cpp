@@ -191,10 +191,7 @@ struct StoreRow {
   int cols;
   const float* values;
 
-  bool operator()(kernels::WeightMatrix* matrix) const {
-    matrix->set_row(row, values);
-    return true;
-  }
+  bool operator()(kernels::WeightMatrix*) const { return true; }  // takes whole panels
   bool operator()(AlignedBuffer<float>* buffer) const {
     std::copy_n(values, cols, buffer->data());
     return true;
@@ -218,24 +215,29 @@ struct StoreRow {
 
 }  // namespace
 
+std::uint64_t TensorSlot::bytes(kernels::WeightType type) const {
+  const bool small = type == kernels::WeightType::int8 &&
+                     std::holds_alternative<kernels::WeightMatrix*>(destination);
+  constexpr std::uint64_t kBesides = 4096;  // padding, factors, the allocator's own
+  return kBesides + size(rows()) * size(cols()) * (small ? 1 : sizeof(float));
+}
+
 Result<void> TensorSlot::allocate(kernels::WeightType type, const char* file) const {
   const std::string where = std::string(file) + ": " + name;
   return std::visit(Allocate{*this, type, where.c_str()}, destination);
 }
 
-bool TensorSlot::needs_levelling() const {
-  const auto* matrix = std::get_if<kernels::WeightMatrix*>(&destination);
-  return matrix != nullptr && (*matrix)->type() == kernels::WeightType::int8;
-}
-
-void TensorSlot::level_row(const float* values) const {
+int TensorSlot::store_rows(int first, MatrixView<const float> rows) const {
   if (const auto* matrix = std::get_if<kernels::WeightMatrix*>(&destination)) {
-    (*matrix)->level(values);
+    (*matrix)->set_rows(first, rows);
+    return -1;
   }
-}
-
-bool TensorSlot::store_row(int row, const float* values) const {
-  return std::visit(StoreRow{row, cols(), values}, destination);
+  for (int i = 0; i < rows.rows; ++i) {
+    if (!std::visit(StoreRow{first + i, rows.cols, rows.row(i)}, destination)) {
+      return first + i;
+    }
+  }
+  return -1;
 }
 
 Result<void> Unfinished::make_relations() {

@@ -36,13 +36,13 @@ struct TensorSlot {
 
   int rows() const { return shape.size() == 1 ? 1 : static_cast<int>(shape.front()); }
   int cols() const { return static_cast<int>(shape.back()); }
+  /// About as much memory as the tensor takes.
+  std::uint64_t bytes(kernels::WeightType type) const;
   /// Room for the tensor of `file`, matrices of weights in `type`. Errors: out_of_memory.
   Result<void> allocate(kernels::WeightType type, const char* file) const;
-  /// Whether level_row has to see every row before one is stored.
-  bool needs_levelling() const;
-  void level_row(const float* values) const;
-  /// Stores values[0 .. cols()) of one file row. False where SameAs finds a difference.
-  bool store_row(int row, const float* values) const;
+  /// Stores rows [n, cols()] of the file from `first` on. Returns the first row in which SameAs
+  /// finds a difference, or -1.
+  int store_rows(int first, MatrixView<const float> rows) const;
 };
 
 /// A model being loaded: the relations' tables wait here until they can be packed.

@@ -36,7 +36,9 @@ struct PackedView {
 class PackedMatrix {
  public:
   PackedMatrix() = default;
-  static Result<PackedMatrix> allocate(int cols, int depth, const char* where);
+  /// Fresh::anything leaves zeros only where whole panels have columns past `cols`.
+  static Result<PackedMatrix> allocate(int cols, int depth, const char* where,
+                                       Fresh fresh = Fresh::zeros);
   /// Packs a row-major [cols, depth] matrix (a Linear weight as PyTorch stores it).
   static Result<PackedMatrix> pack(MatrixView<const float> rows, const char* where);
 
@@ -49,6 +51,8 @@ class PackedMatrix {
   PackedView view(int cols, int depth) const;
   /// Column `col` = values[0 .. depth): appends a key, or loads one row of a Linear weight.
   void set_column(int col, const float* values);
+  /// The columns from `first` on = rows [n, depth]: fast for whole panels.
+  void set_columns(int first, MatrixView<const float> rows);
   /// Value k of every column = values[0 .. cols): appends a value vector, or loads a table whose
   /// rows are relations.
   void set_depth_row(int k, const float* values);

@@ -1,14 +1,19 @@
 #include <algorithm>
 
 #include "src/kernels/kernels.hpp"
+#include "src/kernels/packing.hpp"
 
 namespace relata::kernels {
 
-Result<PackedMatrix> PackedMatrix::allocate(int cols, int depth, const char* where) {
+Result<PackedMatrix> PackedMatrix::allocate(int cols, int depth, const char* where, Fresh fresh) {
   const auto padded_cols =
       (static_cast<std::uint64_t>(cols) + kPanelWidth - 1) / kPanelWidth * kPanelWidth;
   PackedMatrix matrix;
-  RELATA_TRY(matrix.buffer_.reset(padded_cols * static_cast<std::uint64_t>(depth), where));
+  RELATA_TRY(matrix.buffer_.reset(padded_cols * static_cast<std::uint64_t>(depth), where, fresh));
+  if (fresh == Fresh::anything && cols % kPanelWidth != 0) {
+    const auto panel = static_cast<std::size_t>(depth) * kPanelWidth;
+    std::fill_n(matrix.buffer_.data() + (matrix.buffer_.size() - panel), panel, 0.0F);
+  }
   matrix.cols_ = cols;
   matrix.depth_ = depth;
   return matrix;
@@ -16,9 +21,7 @@ Result<PackedMatrix> PackedMatrix::allocate(int cols, int depth, const char* whe
 
 Result<PackedMatrix> PackedMatrix::pack(MatrixView<const float> rows, const char* where) {
   RELATA_TRY_ASSIGN(auto matrix, allocate(rows.rows, rows.cols, where));
-  for (int i = 0; i < rows.rows; ++i) {
-    matrix.set_column(i, rows.row(i));
-  }
+  matrix.set_columns(0, rows);
   return matrix;
 }
 
@@ -39,6 +42,21 @@ void PackedMatrix::set_column(int col, const float* values) {
   float* target = at(col, 0);
   for (int k = 0; k < depth_; ++k) {
     target[static_cast<std::ptrdiff_t>(k) * kPanelWidth] = values[k];
+  }
+}
+
+void PackedMatrix::set_columns(int first, MatrixView<const float> rows) {
+  int i = 0;
+  while (i < rows.rows) {
+    if ((first + i) % kPanelWidth == 0 && rows.rows - i >= kPanelWidth) {
+      interleave<simd::Floats<simd::BuildArch>>(
+          rows.row(i), rows.stride * static_cast<std::ptrdiff_t>(sizeof(float)), depth_,
+          at(first + i, 0));
+      i += kPanelWidth;
+    } else {
+      set_column(first + i, rows.row(i));
+      ++i;
+    }
   }
 }
 

@@ -156,6 +156,25 @@ void store_rounded(std::int16_t* target, const Floats<Arch>& value) {
   }
 }
 
+/// The same for 8-bit values, |value| <= 127.
+template <class Arch>
+void store_rounded(std::int8_t* target, const Floats<Arch>& value) {
+  const auto bits = xsimd::bitwise_cast<std::int32_t>(value + Floats<Arch>(12582912.0F));
+#if defined(__wasm_simd128__)
+  if constexpr (kNamedInstructions<Arch>) {
+    const v128_t first =
+        wasm_i8x16_shuffle(bits, bits, 0, 4, 8, 12, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0);
+    wasm_v128_store32_lane(target, first, 0);
+    return;
+  }
+#endif
+  std::int32_t lanes[kWidth<Arch>];
+  bits.store_unaligned(lanes);
+  for (int i = 0; i < kWidth<Arch>; ++i) {
+    target[i] = static_cast<std::int8_t>(lanes[i]);
+  }
+}
+
 /// The vector at source[i ..] of `count` values in all, `fill` past the end.
 template <class Arch>
 Floats<Arch> load_at(const float* source, int i, int count, float fill) {

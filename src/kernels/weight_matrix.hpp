@@ -1,7 +1,9 @@
-// A Linear weight [out, in] in the format it is kept in: f32, or int8 rounded while it is loaded.
+// A Linear weight [out, in] in the format it is kept in: f32, or int8, rounded while it is loaded
+// or before.
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "src/base/aligned_buffer.hpp"
 #include "src/base/matrix_view.hpp"
@@ -47,17 +49,31 @@ struct RoundedRows {
   }
 };
 
+/// Whether 8-bit weights are in range: -127..127, so that a product can count on them.
+bool in_range(std::span<const std::int8_t> values);
+
 class WeightMatrix {
  public:
   WeightMatrix() = default;
-  /// Zeros [cols, depth] of a type. Errors: out_of_memory.
+  /// Room for [cols, depth] of a type; every row is to be set. Errors: out_of_memory.
   static Result<WeightMatrix> allocate(WeightType type, int cols, int depth, const char* where);
   /// int8 only: shows a row [depth] of the weight before any is set. Every row is shown, then set.
   void level(const float* row);
   /// Sets row `col` [depth] of the weight, rounding to the type.
-  void set_row(int col, const float* row);
+  void set_row(int col, const float* row) { set_rows(col, {row, 1, depth_, depth_}); }
+  /// Sets the rows from `first` on [n, depth]: fast for whole panels.
+  void set_rows(int first, MatrixView<const float> rows);
   /// Whether set_row with these values would change nothing.
   bool holds_row(int col, const float* row) const;
+
+  /// int8 only, instead of level and set_rows: what integers that are rounded already are
+  /// multiplied by. scales: one a column, or one for all; reach: one an input, or none where it
+  /// is 1.
+  void set_factors(std::span<const float> scales, std::span<const float> reach);
+  /// The integers, all in range, of the rows from `first` on [n, depth]: fast for whole panels.
+  void set_integers(int first, MatrixView<const std::int8_t> rows);
+  /// int8 only: values[0 .. depth) = the integers of row `col`.
+  void copy_integers(int col, std::int8_t* values) const;
 
   WeightType type() const { return type_; }
   int cols() const { return cols_; }
@@ -71,10 +87,10 @@ class WeightMatrix {
 
  private:
   std::ptrdiff_t place(int col, int k) const;
-  float scale_of(const float* row) const;
-  std::int8_t round(float value, float scale, int k) const;
+  std::int8_t* panel(int col) { return values_.data() + place(col / kPanelWidth * kPanelWidth, 0); }
 
   WeightType type_ = WeightType::f32;
+  bool rounded_before_ = false;  // its integers were given
   int cols_ = 0;
   int depth_ = 0;
   PackedMatrix f32_;

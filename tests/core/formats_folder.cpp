@@ -117,24 +117,28 @@ std::string replaced(const std::string& text, const std::string& from, const std
 }
 
 Loaded load(const std::string& config, const std::string& generation_config,
-            const WeightsFile& weights) {
+            const WeightsFile& weights, const Loading& loading) {
   Loaded loaded;
   const std::string head = weights.head();
-  auto opened = ModelLoader::open({config, generation_config, bytes_of(head), weights.size()});
+  auto opened =
+      ModelLoader::open({config, generation_config, bytes_of(head), weights.size()}, loading.type);
   if (!opened.ok()) {
     loaded.error = opened.error();
     return loaded;
   }
   ModelLoader& loader = opened.value();
   while (const TensorInfo* tensor = loader.next()) {
+    const FileRange range =
+        loading.most > 0 ? loader.want(loading.most) : FileRange{0, tensor->offset, tensor->bytes};
+    REQUIRE(range.bytes > 0);
     // The header was accepted, so every range it names has to lie inside the file.
-    REQUIRE(tensor->offset >= head.size());
-    const std::uint64_t start = tensor->offset - head.size();
+    REQUIRE(range.offset >= head.size());
+    const std::uint64_t start = range.offset - head.size();
     REQUIRE(start <= weights.data.size());
-    REQUIRE(tensor->bytes <= weights.data.size() - start);
+    REQUIRE(range.bytes <= weights.data.size() - start);
     // A copy of exactly these bytes: a sanitizer sees a read past them.
-    const std::string bytes = weights.data.substr(static_cast<std::size_t>(start),
-                                                  static_cast<std::size_t>(tensor->bytes));
+    const std::string bytes =
+        weights.data.substr(static_cast<std::size_t>(start), static_cast<std::size_t>(range.bytes));
     const std::vector<char> exact(bytes.begin(), bytes.end());
     if (const auto accepted = loader.accept(std::as_bytes(std::span(exact))); !accepted.ok()) {
       loaded.error = accepted.error();
@@ -150,8 +154,22 @@ Loaded load(const std::string& config, const std::string& generation_config,
   return loaded;
 }
 
-Loaded load(const Folder& folder) {
-  return load(folder.config, folder.generation_config, write_weights(folder.tensors));
+Loaded load(const Folder& folder, const Loading& loading) {
+  return load(folder.config, folder.generation_config, write_weights(folder.tensors), loading);
+}
+
+std::vector<const kernels::WeightMatrix*> matrices_of(const Model& model) {
+  std::vector<const kernels::WeightMatrix*> all = {&model.weights.embedding};
+  for (const StackWeights* stack : {&model.weights.encoder, &model.weights.decoder}) {
+    for (const LayerWeights& layer : stack->layers) {
+      for (const AttentionWeights* attention : {&layer.self_attention, &layer.cross_attention}) {
+        all.insert(all.end(), {&attention->query.weight, &attention->key.weight,
+                               &attention->value.weight, &attention->output.weight});
+      }
+      all.insert(all.end(), {&layer.feed_forward.input.weight, &layer.feed_forward.output.weight});
+    }
+  }
+  return all;
 }
 
 Folder relata_folder() {

@@ -52,15 +52,23 @@ struct Loaded {
   bool ok() const { return model != nullptr; }
 };
 
+/// How a caller goes about it.
+struct Loading {
+  KeptType type = KeptType::f32;
+  std::uint64_t most = 0;  // bytes asked for at once; 0: tensor by tensor
+};
 Loaded load(const std::string& config, const std::string& generation_config,
-            const WeightsFile& weights);
-Loaded load(const Folder& folder);
+            const WeightsFile& weights, const Loading& loading = {});
+Loaded load(const Folder& folder, const Loading& loading = {});
 
 /// Shaw vectors in the encoder, one shared two-sided bias in the decoder; layer norm, biases,
 /// separate output matrix.
 Folder relata_folder();
 /// T5 as transformers 5.12.1 saves it: tied, not gated, two encoder layers and one decoder layer.
 Folder t5_folder();
+
+/// The matrices that products are made with, of the folders above.
+std::vector<const kernels::WeightMatrix*> matrices_of(const Model& model);
 
 /// The value of the file's row-major element i of tensor `name`, as the folders above are filled.
 float value_of(const std::string& name, std::size_t i);

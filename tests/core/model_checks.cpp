@@ -126,9 +126,11 @@ Matrix CutModel::decoder(int num_layers, const GoldenCase& golden, int rows) {
   Matrix states = matrix(rows, d_model);
   for (int first = 0; first < d_model; first += vocab_size) {
     const int count = std::min(vocab_size, d_model - first);
-    for (int i = 0; i < count; ++i) {
+    for (int i = 0; i < vocab_size; ++i) {
       std::vector<float> unit(static_cast<std::size_t>(d_model));
-      unit[static_cast<std::size_t>(first + i)] = 1;
+      if (i < count) {
+        unit[static_cast<std::size_t>(first + i)] = 1;
+      }
       weights.lm_head.set_row(i, unit.data());
     }
     const Matrix part = decode_case(model_, start, encoded);

@@ -6,6 +6,7 @@
 #include "src/formats/gguf.hpp"
 #include "src/formats/safetensors.hpp"
 #include "src/formats/tensor_match.hpp"
+#include "src/formats/tensor_store.hpp"
 
 namespace {
 using namespace relata;
@@ -31,8 +32,47 @@ val plain(const formats::Json& json) {
 val contents(formats::ConfigFile& file, const formats::TensorFiles& files) {
   formats::Unfinished unfinished;
   std::vector<formats::TensorSlot> slots;
-  return checked(formats::match_tensors(file, files, unfinished, slots),
-                 [&](auto&) { return object({{"config", plain(file.json)}, {"tensors", list(files.tensors, tensor)}}); });
+  return checked(formats::match_tensors(file, files, unfinished, slots), [&](const formats::TensorMatch& match) {
+    val tensors = list(files.tensors, tensor);
+    for (std::size_t i = 0; i < files.tensors.size(); ++i) {
+      const bool is_used = match.slot_of[i] != formats::kUnused;
+      const auto* place = is_used ? &slots[static_cast<std::size_t>(match.slot_of[i])].destination : nullptr;
+      tensors[i].set("isWeight", is_used && std::holds_alternative<kernels::WeightMatrix*>(*place));
+      tensors[i].set("isNeeded", is_used && !std::holds_alternative<formats::SameAs>(*place));
+    }
+    return object({{"config", plain(file.json)}, {"tensors", tensors}});
+  });
+}
+/// What a matrix becomes in 8 bits, by the very rounding of a load: { values, scales, reach }, or null where no weights have the
+/// type. scales, reach: what its integers are multiplied by, or nothing. Those in range stay as they are.
+val round_matrix(const string& file, const string& name, const string& dtype, const Bytes& bytes, int rows, int cols, const val& scales,
+                 const val& reach) {
+  if (formats::find_block_format(dtype) == nullptr) {
+    return val::null();
+  }
+  const TensorInfo info{name, dtype, {bindings::size(rows), bindings::size(cols)}, 0, bytes.size()};
+  const auto by_row = emscripten::convertJSArrayToNumberVector<float>(scales);
+  const auto by_col = emscripten::convertJSArrayToNumberVector<float>(reach);
+  kernels::WeightMatrix matrix;
+  const formats::TensorSlot slot{name, info.shape, &matrix};
+  formats::TensorStore store;
+  AlignedBuffer<std::int8_t> values;
+  const formats::TensorFiles files{{file}, file, {}};
+  const auto work = [&]() -> Result<void> {
+    RELATA_TRY(slot.allocate(kernels::WeightType::int8, name.c_str()));
+    RELATA_TRY(store.allocate(cols, name.c_str()));
+    RELATA_TRY(store.store(files, info, slot, {by_row, by_col}, 0, rows, span(bytes).data()));
+    return values.reset(bindings::size(rows) * bindings::size(cols), name.c_str());
+  };
+  if (const auto done = work(); !done.ok()) {
+    return failure(done.error());
+  }
+  for (int i = 0; i < rows; ++i) {
+    matrix.copy_integers(i, values.data() + static_cast<std::ptrdiff_t>(i) * cols);
+  }
+  const kernels::Int8View kept = matrix.int8();
+  return object({{"values", copy(values)}, {"scales", copy(std::span(kept.column_scales, static_cast<std::size_t>(rows)))},
+                 {"reach", copy(std::span(kept.reach, static_cast<std::size_t>(cols)))}});
 }
 /// Rows do not matter to formats: a row is whole blocks.
 val decode(const string& dtype, const Bytes& bytes) {
@@ -91,6 +131,7 @@ EMSCRIPTEN_BINDINGS(readers) {
     return checked(formats::read_ctranslate2(index, {config, {source_file, source}, {target_file, target}}),
                    [](auto& model) { return contents(model.file, {{formats::kCtranslate2File}, formats::kCtranslate2File, model.tensors}); }); });
   function("decode", &decode);
+  function("round", &round_matrix);
   class_<Ctranslate2Index>("Ctranslate2Index")
       .function("tokens", +[](const Ctranslate2Index& index, const string& config) {
         return checked(formats::read_ctranslate2_tokens(index, config), tokens); });
