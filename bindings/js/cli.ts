@@ -16,7 +16,10 @@ const kHelp = `relata: relative-position encoder-decoder Transformers
   relata run --model FOLDER [TEXT]     generate from TEXT, or from each line of standard input or of a file
       --num-beams N, --max-new-tokens N, --do-sample, --top-p N, ...
                                        every option of a search, as the package has it
-      --dtype f32|int8                 how weights are kept in memory
+      --dtype f32|int8                 how weights are kept in memory; left out: 8 bits where the file has them
+      --threads N                      how many work on one model
+      --relation off|keys|values|mirrored|clip=N
+                                       without the relation, or with what is left of it
       --json                           TEXT: tokens, log probabilities and times; many texts: a line of JSON each
       --trace FILE                     TEXT: write every attention to FILE as JSON
       --input FILE                     texts from FILE, by its name: .jsonl, .tsv, .csv, else a line each
@@ -28,7 +31,7 @@ const kHelp = `relata: relative-position encoder-decoder Transformers
   relata inspect --model FOLDER        print the format, the configuration, the relations, the tensors and their sizes
       --json                           the same as JSON
   relata convert IN OUT                write any model as a folder with model.safetensors, which loads here and in transformers
-      --dtype TYPE                     f32 (default), f16 or int8
+      --dtype TYPE                     f32 (default), f16 or int8, which loads at once, only here
   relata --help | --version
 
 FOLDER and IN are paths or URLs; FOLDER may stand without --model in inspect. They name a folder of Hugging Face or CTranslate2,

@@ -1,15 +1,15 @@
-// Any model as a folder of ours: configuration, tokenizer and one model.safetensors, whose tensors pass through a few megabytes of
-// memory. For Node.
+// Any model as a folder of ours: configuration, tokenizer and one model.safetensors. Its tensors pass through memory in pieces of a few
+// megabytes, or one by one where they are rounded to 8 bits. For Node.
 
 import { type FileHandle, mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Core, RawReaders, RawTensor } from "./core.js";
+import type { Core, RawBuffer, RawReaders, RawStored, RawTensor } from "./core.js";
 import { RelataError, wordsOf } from "./errors.js";
 import { fill } from "./load/files.js";
 import { openModel } from "./load/open-model.js";
 import type { OpenedModel } from "./load/opened.js";
 import type { Folder } from "./source.js";
-import { quantiseRow, widthOf, writeFloats } from "./stored-floats.js";
+import { widthOf, writeFloats } from "./stored-floats.js";
 
 /** How matrices are stored. What is no matrix stays in 32 bits. */
 export type StoredDtype = "f32" | "f16" | "int8";
@@ -17,6 +17,7 @@ export type StoredDtype = "f32" | "f16" | "int8";
 /** About as much of a tensor is in memory at once. */
 const kChunkBytes = 1 << 22;
 const kScale = "_scale";
+const kReach = "_reach";
 
 type Config = Readonly<Record<string, unknown>>;
 
@@ -32,8 +33,14 @@ interface Output {
 interface Step {
   readonly tensor: RawTensor;
   readonly output: Output;
-  readonly factors: RawTensor | null;
-  readonly scales: Output | null;
+  readonly factors: Factors;
+  readonly into: { readonly scales: Output; readonly reach: Output } | null;
+}
+
+/** The tensors that one of integers is multiplied by: [rows, 1] and [1, cols]. */
+interface Factors {
+  readonly scales: RawTensor | null;
+  readonly reach: RawTensor | null;
 }
 
 export interface Converted {
@@ -73,29 +80,34 @@ export async function convert(
   }
 }
 
-function plan(tensors: readonly RawTensor[], dtype: StoredDtype): Step[] {
+function plan(tensors: readonly RawStored[], dtype: StoredDtype): Step[] {
   const byName = new Map(tensors.map((tensor) => [tensor.name, tensor]));
-  const factorsOf = ({ name, dtype: type, scales }: RawTensor) =>
-    type === "I8" && scales.length === 0 ? (byName.get(name + kScale) ?? null) : null;
-  const used = new Set(tensors.map((tensor) => factorsOf(tensor)?.name));
+  const factorsOf = ({ name, dtype: type, scales }: RawTensor): Factors => {
+    const find = (ending: string) =>
+      type === "I8" && scales.length === 0 ? (byName.get(name + ending) ?? null) : null;
+    return { scales: find(kScale), reach: find(kReach) };
+  };
+  const used = new Set(tensors.flatMap((tensor) => Object.values(factorsOf(tensor))));
   return tensors
-    .filter(({ name }) => !used.has(name))
+    .filter((tensor) => !used.has(tensor) && (dtype !== "int8" || tensor.isNeeded))
     .map((tensor) => {
-      const { name, shape } = tensor;
-      const factors = factorsOf(tensor);
-      const isMatrix = shape.length === 2;
-      // Tables of relations and positions are small, and no products are made with them.
-      const isWeight = isMatrix && !/relation|relative_attention_bias|positions/.test(name);
-      const target = dtype === "int8" ? (isWeight ? "I8" : "F32") : dtype === "f16" ? "F16" : "F32";
-      const type = isMatrix ? target : "F32";
+      const { name, shape, isWeight } = tensor;
+      const [rows = 1, cols = rows] = shape;
+      const rounds = dtype === "int8" && isWeight;
+      const type = rounds ? "I8" : dtype === "f16" && shape.length === 2 ? "F16" : "F32";
       const count = shape.reduce((product, size) => product * size, 1);
-      const output = { name, shape, dtype: type, bytes: count * widthOf(type) };
-      const rows = shape[0] as number;
-      const scales =
-        type === "I8"
-          ? { name: name + kScale, shape: [rows, 1], dtype: "F32", bytes: 4 * rows }
-          : null;
-      return { tensor, output, factors, scales };
+      const floats = (ending: string, of: readonly number[]) => ({
+        ...{ name: name + ending, shape: of, dtype: "F32" },
+        bytes: 4 * of.reduce((product, size) => product * size, 1),
+      });
+      return {
+        tensor,
+        output: { name, shape, dtype: type, bytes: count * widthOf(type) },
+        factors: factorsOf(tensor),
+        into: rounds
+          ? { scales: floats(kScale, [rows, 1]), reach: floats(kReach, [1, cols]) }
+          : null,
+      };
     });
 }
 
@@ -111,6 +123,8 @@ function configOf(given: Config, dtype: StoredDtype): string {
       symmetric: true,
       strategy: "channel",
       dynamic: false,
+      // Others refuse what they do not know here, and cannot forget the reach.
+      levelled: true,
     };
     config.quantization_config = {
       quant_method: "compressed-tensors",
@@ -137,7 +151,9 @@ async function writeWeights(
   path: string,
 ): Promise<number> {
   // Wide types first keep every tensor aligned, and factors before what they are multiplied with.
-  const outputs = steps.flatMap(({ output, scales }) => (scales ? [scales, output] : [output]));
+  const outputs = steps.flatMap(({ output, into }) =>
+    into ? [into.scales, into.reach, output] : [output],
+  );
   outputs.sort((a, b) => widthOf(b.dtype) - widthOf(a.dtype));
   const offsets = new Map<string, number>();
   const header: Record<string, unknown> = { __metadata__: { format: "pt" } };
@@ -157,7 +173,7 @@ async function writeWeights(
     throw new Error(`${path} cannot be written: ${wordsOf(error)}`, { cause: error });
   };
   const file = await open(part, "w").catch(unwritable);
-  const write = async (bytes: Uint8Array, at: number) => {
+  const write: Write = async (bytes, at) => {
     for (let done = 0; done < bytes.length; ) {
       const rest = bytes.length - done;
       done += (await file.write(bytes, done, rest, at + done).catch(unwritable)).bytesWritten;
@@ -183,20 +199,32 @@ async function closeQuietly(file: FileHandle): Promise<void> {
   await file.close().catch(() => {});
 }
 
+type Write = (bytes: Uint8Array, at: number) => Promise<void>;
+
 async function writeTensor(
   readers: Core<RawReaders>,
   model: OpenedModel,
-  { tensor, output, factors, scales }: Step,
+  step: Step,
   place: (output: Output) => number,
-  write: (bytes: Uint8Array, at: number) => Promise<void>,
+  write: Write,
 ): Promise<void> {
+  const { tensor, output, factors, into } = step;
   const { shape } = tensor;
   const rows = shape.length > 1 ? (shape[0] as number) : 1;
   const cols = shape.reduce((product, size) => product * size, 1) / rows;
+  const scales = factors.scales ? await floatsOf(readers, model, factors.scales) : tensor.scales;
+  const reach = factors.reach ? await floatsOf(readers, model, factors.reach) : [];
+  if (into !== null) {
+    const { name, dtype } = tensor;
+    const rounded = await withBytes(readers, model, tensor, (buffer, file) =>
+      readers.run((raw) => raw.round(file, name, dtype, buffer, rows, cols, scales, reach)),
+    );
+    await write(new Uint8Array(rounded.values.buffer), place(output));
+    await write(new Uint8Array(rounded.scales.buffer), place(into.scales));
+    return write(new Uint8Array(rounded.reach.buffer), place(into.reach));
+  }
   const rowBytes = tensor.bytes / rows;
-  const multipliers = factors === null ? tensor.scales : await floatsOf(readers, model, factors);
   const many = Math.max(1, Math.floor(kChunkBytes / (4 * cols)));
-  const found = new Float32Array(scales === null ? 0 : rows);
   for (let row = 0; row < rows; row += many) {
     const count = Math.min(many, rows - row);
     const part = { ...tensor, offset: tensor.offset + row * rowBytes, bytes: count * rowBytes };
@@ -204,15 +232,13 @@ async function writeTensor(
     const bytes = new Uint8Array(count * cols * widthOf(output.dtype));
     for (let i = 0; i < count; i++) {
       const line = values.subarray(i * cols, (i + 1) * cols);
-      const factor = multipliers[multipliers.length === 1 ? 0 : row + i];
+      const factor = scales[scales.length === 1 ? 0 : row + i];
       if (factor !== undefined)
         for (let j = 0; j < cols; j++) line[j] = (line[j] as number) * factor;
+      for (let j = 0; j < reach.length; j++) line[j] = (line[j] as number) * (reach[j] as number);
       const at = i * cols * widthOf(output.dtype);
       const into = bytes.subarray(at, at + cols * widthOf(output.dtype));
-      const wrong =
-        scales === null
-          ? writeFloats(line, output.dtype, into)
-          : quantiseRow(line, into, found, row + i);
+      const wrong = writeFloats(line, output.dtype, into);
       if (wrong >= 0) {
         const where = `${tensor.name} [${row + i}, ${wrong}]`;
         const problem = Number.isFinite(line[wrong])
@@ -223,29 +249,36 @@ async function writeTensor(
     }
     await write(bytes, place(output) + row * cols * widthOf(output.dtype));
   }
-  if (scales !== null) await write(new Uint8Array(found.buffer), place(scales));
 }
 
 /** The values of a tensor's bytes, or of a part of them, before any factor. */
-async function floatsOf(
+function floatsOf(
   readers: Core<RawReaders>,
   model: OpenedModel,
   tensor: RawTensor,
 ): Promise<Float32Array> {
-  const { name, dtype, offset, bytes, file } = tensor;
+  return withBytes(readers, model, tensor, (buffer) =>
+    readers.run((raw) => raw.decode(tensor.dtype, buffer)),
+  );
+}
+
+/** What `use` makes of a tensor's bytes and the name of their file; nothing where no weights have the tensor's type. */
+async function withBytes<T>(
+  readers: Core<RawReaders>,
+  model: OpenedModel,
+  { name, dtype, offset, bytes, file }: RawTensor,
+  use: (buffer: RawBuffer<Uint8Array>, file: string) => T | null,
+): Promise<T> {
   const weights = model.weights[file];
   if (weights === undefined) throw new RangeError(`no file ${file}`);
   const buffer = readers.bytes(bytes);
   try {
     await fill(buffer, 0, weights, offset, bytes, () => {});
-    const values = readers.run((raw) => raw.decode(dtype, buffer));
-    if (values !== null) return values;
+    const made = use(buffer, weights.name);
+    if (made !== null) return made;
     const where = `${weights.name}: ${name}`;
-    throw new RelataError(
-      "unsupported",
-      where,
-      `${where}: has type ${dtype}, which no weights have`,
-    );
+    const problem = `${where}: has type ${dtype}, which no weights have`;
+    throw new RelataError("unsupported", where, problem);
   } finally {
     buffer.delete();
   }

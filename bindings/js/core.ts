@@ -26,17 +26,40 @@ export interface RawTensor {
   readonly file: number;
 }
 
+/** Bytes of one of several files. */
+export interface RawRange {
+  readonly file: number;
+  readonly offset: number;
+  readonly bytes: number;
+}
+
+export interface RawStored extends RawTensor {
+  /** Whether products are made with it: such matrices may be kept in 8 bits. */
+  readonly isWeight: boolean;
+  /** Whether the model would be another without it. */
+  readonly isNeeded: boolean;
+}
+
+/** A matrix in 8 bits: a value is multiplied by its row's scale and its column's reach (src/kernels/int8.hpp). */
+export interface RawRounded {
+  readonly values: Int8Array<ArrayBuffer>;
+  readonly scales: Float32Array<ArrayBuffer>;
+  readonly reach: Float32Array<ArrayBuffer>;
+}
+
 /** What a model's files hold. */
 export interface RawContents {
   /** As config.json says it; null where the file itself does not. */
   readonly config: Readonly<Record<string, unknown>> | null;
-  readonly tensors: readonly RawTensor[];
+  readonly tensors: readonly RawStored[];
 }
 
 export interface RawLoader extends Handle {
   tensors(): readonly RawTensor[];
-  next(): RawTensor | null;
-  accept(bytes: RawBuffer<Uint8Array>): null | Failure;
+  /** What to read next, about `most` bytes or a tensor that is wanted whole; 0 bytes at the end. */
+  want(most: number): RawRange;
+  /** The first bytes of a buffer: as many as were wanted. */
+  accept(buffer: RawBuffer<Uint8Array>, bytes: number): null | Failure;
   finish(numThreads: number): RawModel | Failure;
 }
 
@@ -234,6 +257,17 @@ export interface RawReaders extends RawFiles {
   ): RawContents | Failure;
   /** A tensor's values, without its scales; null where no weights have the type. */
   decode(dtype: string, bytes: RawBuffer<Uint8Array>): Float32Array | null;
+  /** A matrix in 8 bits, as loading rounds it. scales, reach: what its integers are multiplied by, or nothing. */
+  round(
+    file: string,
+    name: string,
+    dtype: string,
+    bytes: RawBuffer<Uint8Array>,
+    rows: number,
+    cols: number,
+    scales: ArrayLike<number>,
+    reach: ArrayLike<number>,
+  ): RawRounded | null | Failure;
 }
 
 /** The module that loads models and runs them. */
@@ -244,19 +278,19 @@ export interface RawModule extends RawFiles {
       generationConfig: Uint8Array,
       header: RawBuffer<Uint8Array>,
       fileSize: number,
-      int8: boolean,
+      int8: boolean | null,
     ): RawLoader | Failure;
     openShards(
       config: Uint8Array,
       generationConfig: Uint8Array,
-      ...rest: [...RawShards, int8: boolean]
+      ...rest: [...RawShards, int8: boolean | null]
     ): RawLoader | Failure;
     /** config: the text of a config.json; file: how errors name the file. */
     openTensors(
       config: string,
       file: string,
       tensors: readonly RawTensor[],
-      int8: boolean,
+      int8: boolean | null,
     ): RawLoader | Failure;
   };
   Session: {

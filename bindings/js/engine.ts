@@ -9,7 +9,7 @@ import { checkLabels } from "./options.js";
 import type { Backend, CallContext, Calls, Forced, Method, Results } from "./protocol.js";
 import type { Folder } from "./source.js";
 import { checkSignal, turn } from "./turn.js";
-import type { Dtype, EncodeResult, ModelInfo, Step, Token } from "./types.js";
+import type { Dtype, ModelInfo, Step, Token } from "./types.js";
 
 type Steps<Result> = AsyncGenerator<Step, Result, undefined>;
 
@@ -31,7 +31,13 @@ export class Engine implements Backend {
     this.info = describeModel(description, loaded);
   }
 
-  static async load(core: Core, folder: Folder, dtype: Dtype, watch: Watch): Promise<Engine> {
+  /** dtype: null keeps the weights as the file has them. */
+  static async load(
+    core: Core,
+    folder: Folder,
+    dtype: Dtype | null,
+    watch: Watch,
+  ): Promise<Engine> {
     try {
       return new Engine(core, await loadModel(core, folder, dtype, watch));
     } catch (error) {
@@ -109,7 +115,7 @@ export class Engine implements Backend {
   async *#encode(
     { text, pooling, maxSourceTokens, labels, alteration }: Calls["encode"],
     signal?: AbortSignal,
-  ): Steps<EncodeResult> {
+  ): Steps<Results["encode"]> {
     await turn();
     const { tokenizer, model } = this.#alive(signal);
     const { ids, cut } = this.#read(text, "text", maxSourceTokens, labels);

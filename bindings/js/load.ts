@@ -1,6 +1,6 @@
 // From a source's files to a model in the core: the small files whole, the weights one tensor at a time in file order.
 
-import type { Core, RawModel, RawTensor } from "./core.js";
+import type { Core, RawBuffer, RawModel, RawTensor } from "./core.js";
 import { fill, type Watch, type WeightsFile } from "./load/files.js";
 import { openModel } from "./load/open-model.js";
 import type { OpenedModel } from "./load/opened.js";
@@ -21,11 +21,14 @@ export interface LoadedModel {
   readonly tokenizerKind: string;
 }
 
-/** Errors: all but disposed. Whatever fails, nothing stays open or allocated. */
+/** As much of the weights is read at once, unless a tensor is wanted whole. */
+const kRoom = 1 << 21;
+
+/** dtype: null keeps the weights as the file has them. Errors: all but disposed. Whatever fails, nothing stays open or allocated. */
 export async function loadModel(
   core: Core,
   folder: Folder,
-  dtype: Dtype,
+  dtype: Dtype | null,
   { signal, onProgress }: Watch,
 ): Promise<LoadedModel> {
   const {
@@ -50,7 +53,7 @@ export async function loadModel(
       onProgress?.({ file: name, loaded: (ends[index] as number) + position, total: end });
     };
     report(0, 0);
-    const { model, tensors } = await readTensors(core, opened, dtype === "int8", report, signal);
+    const { model, tensors } = await readTensors(core, opened, dtype, report, signal);
     try {
       const { tokenizer, place, kind } = opened.tokenizer;
       const text = new TextTokenizer(tokenizer, place, model.describe());
@@ -69,29 +72,33 @@ export async function loadModel(
 async function readTensors(
   core: Core,
   opened: OpenedModel,
-  int8: boolean,
+  dtype: Dtype | null,
   report: (position: number, index: number) => void,
   signal?: AbortSignal,
 ): Promise<{ model: RawModel; tensors: readonly RawTensor[] }> {
-  const loader = opened.loader(int8);
+  const loader = opened.loader(dtype === null ? null : dtype === "int8");
+  const largest = Math.max(...opened.weights.map(({ file }) => file.size));
+  let buffer: RawBuffer<Uint8Array> | undefined;
   try {
+    let room = Math.min(kRoom, largest);
     for (;;) {
-      const next = core.run(() => loader.next());
-      if (next === null) break;
-      const { file: index, offset, bytes } = next;
-      const weights = opened.weights[index] as WeightsFile;
-      const buffer = core.bytes(bytes);
-      try {
-        const at = (position: number) => report(position, index);
-        await fill(buffer, 0, weights, offset, bytes, at, signal);
-        core.run(() => loader.accept(buffer));
-      } finally {
-        buffer.delete();
+      const { file: index, offset, bytes } = core.run(() => loader.want(room));
+      if (bytes === 0) break;
+      if (buffer === undefined || bytes > room) {
+        buffer?.delete();
+        buffer = undefined;
+        room = Math.max(room, bytes);
+        buffer = core.bytes(room);
       }
+      const filled = buffer;
+      const at = (position: number) => report(position, index);
+      await fill(filled, 0, opened.weights[index] as WeightsFile, offset, bytes, at, signal);
+      core.run(() => loader.accept(filled, bytes));
     }
     const tensors = core.run(() => loader.tensors());
     return { model: core.run(() => loader.finish(core.numThreads)), tensors };
   } finally {
+    buffer?.delete();
     loader.delete();
   }
 }

@@ -4,6 +4,7 @@
 import { loadBackend, type Platform } from "./backend.js";
 import { disposedError, RelataError } from "./errors.js";
 import { fetchFolder } from "./fetched.js";
+import { eachOf } from "./many.js";
 import * as check from "./options.js";
 import type { Ask, Backend, CallContext, Calls, Forced, Generated } from "./protocol.js";
 import { relationOf, relationsOf } from "./relation-options.js";
@@ -164,20 +165,16 @@ export class Model {
       throw new RelataError("input_invalid", "target", `target: ${problem}`);
     }
     const relations = relationsOf(given.relation, this.info, source.length);
-    const results: ScoreResult[] = [];
-    for (const [i, one] of targets.entries()) {
-      try {
-        const text = check.textOf(source[i], `source[${i}]`);
-        const of = { ...relations, labels: relations.labels[i] ?? null };
-        const args = { source: text, target: one, ...pass, ...of };
-        const { tokens, score } = await this.#force(args, given);
-        results.push({ tokens, score, error: null });
-      } catch (error) {
-        if (!isOfOne(error)) throw error;
-        results.push({ tokens: [], score: 0, error });
-      }
-    }
-    return results;
+    const scored = async (one: Target, i: number): Promise<ScoreResult> => {
+      const text = check.textOf(source[i], `source[${i}]`);
+      const of = { ...relations, labels: relations.labels[i] ?? null };
+      const { tokens, score } = await this.#force(
+        { source: text, target: one, ...pass, ...of },
+        given,
+      );
+      return { tokens, score, error: null };
+    };
+    return eachOf(targets, scored, { tokens: [], score: 0 });
   }
 
   /** The attentions of a pass over a given target. The source must not be empty. */
@@ -195,18 +192,33 @@ export class Model {
     return { source: forced.source, target: forced.input, trace: forced.trace };
   }
 
-  /** The encoder's last hidden states of a text, which must not be empty: of every token, or pooled. */
-  async encode(text: string, options: EncodeOptions = {}): Promise<EncodeResult> {
-    const known = ["pooling", "maxSourceTokens", "relation", "signal"];
-    const given = check.optionsOf(options, known);
-    const args = {
-      text: check.textOf(text, "text"),
-      pooling: check.poolingOf(given.pooling),
-      maxSourceTokens: check.maxSourceTokensOf(given.maxSourceTokens),
-      ...relationOf(given.relation, this.info),
-    };
+  /**
+   * The encoder's last hidden states of a text, which must not be empty: of every token, or pooled. Of many texts each gives a
+   * result, in their order, as in `run`.
+   */
+  encode(text: string, options?: EncodeOptions): Promise<EncodeResult>;
+  encode(texts: readonly string[], options?: EncodeOptions): Promise<readonly EncodeResult[]>;
+  async encode(
+    text: string | readonly string[],
+    options: EncodeOptions = {},
+  ): Promise<EncodeResult | readonly EncodeResult[]> {
+    const given = check.optionsOf(options, kEncodeNames);
+    const pooling = check.poolingOf(given.pooling);
+    const maxSourceTokens = check.maxSourceTokensOf(given.maxSourceTokens);
     const signal = check.signalOf(given.signal);
-    return resultOf(this.#usable().call("encode", args, { signal }));
+    const encoded = async (
+      one: unknown,
+      where: string,
+      relation: ReturnType<typeof relationOf>,
+    ) => {
+      const args = { text: check.textOf(one, where), pooling, maxSourceTokens, ...relation };
+      return { ...(await resultOf(this.#usable().call("encode", args, { signal }))), error: null };
+    };
+    if (!Array.isArray(text)) return encoded(text, "text", relationOf(given.relation, this.info));
+    const { labels, alteration } = relationsOf(given.relation, this.info, text.length);
+    const none = { source: [], truncatedTokens: 0, shape: [0], values: new Float32Array(0) };
+    const relation = (i: number) => ({ labels: labels[i] ?? null, alteration });
+    return eachOf(text, (one, i) => encoded(one, `text[${i}]`, relation(i)), none);
   }
 
   /** The tokens a source text is read as, special tokens included: n of them for n x n labels. */
@@ -238,14 +250,7 @@ export class Model {
 
 /** The options of a pass over a given target. */
 const kForcedNames = ["decoderStartTokenId", "maxSourceTokens", "relation", "signal"];
-
-/** Whether one of many texts may have an error by itself. */
-function isOfOne(error: unknown): error is RelataError {
-  if (!(error instanceof RelataError)) return false;
-  const ofTexts = ["input_invalid", "tokenizer_invalid", "out_of_memory"];
-  // Labels are a text's own, other options all texts'.
-  return ofTexts.includes(error.code) || error.where.startsWith("relation.labels");
-}
+const kEncodeNames = ["pooling", "maxSourceTokens", "relation", "signal"];
 
 /** Asks a caller's function about each hypothesis, and checks what it says. */
 function askOf(allowedTokens: SearchOptions["allowedTokens"]): Ask | undefined {

@@ -61,7 +61,9 @@ async function openPath(place: string, signal?: AbortSignal): Promise<OpenFile |
     const { bytesRead } = await handle.read(piece, 0, length, offset);
     return piece.subarray(0, bytesRead);
   };
-  return rangedFile(stats.size, range, { place, signal, close: () => handle.close() });
+  const readInto = async (target: Uint8Array, offset: number) =>
+    (await handle.read(target, 0, target.length, offset)).bytesRead;
+  return rangedFile(stats.size, range, { place, signal, readInto, close: () => handle.close() });
 }
 
 function isMissing(error: unknown): boolean {

@@ -123,10 +123,10 @@ export function signalOf(value: unknown): AbortSignal | undefined {
   throw invalid("signal", `expected an AbortSignal, got ${describe(value)}`);
 }
 
-/** f32 where it is not given. */
-export function dtypeOf(value: unknown): Dtype {
-  if (value === undefined) return "f32";
-  return wordOf(value, "dtype", ["f32", "int8"]);
+/** null where the file decides. */
+export function dtypeOf(value: unknown): Dtype | null {
+  if (value === undefined) return null;
+  return wordOf<Dtype>(value, "dtype", ["f32", "int8"]);
 }
 
 /** null where the machine decides. */

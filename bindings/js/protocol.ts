@@ -92,7 +92,7 @@ export interface Forced {
 export interface Results {
   generate: readonly Generated[];
   force: Forced;
-  encode: EncodeResult;
+  encode: Omit<EncodeResult, "error">;
   tokenize: readonly Token[];
 }
 
@@ -119,7 +119,7 @@ export type Request =
       source: Source;
       wasm: ArrayBuffer | Uint8Array | WebAssembly.Module | string;
       numThreads: number;
-      dtype: Dtype;
+      dtype: Dtype | null;
     }
   | CallRequest
   | { type: "allow"; id: number; allowed: readonly (readonly number[])[] }

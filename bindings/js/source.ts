@@ -16,6 +16,8 @@ export interface OpenFile {
    * may start before the end of the last one.
    */
   read(offset: number, length: number): AsyncIterable<Uint8Array>;
+  /** Reads [offset, …) into all of `target` or less, and returns how much: without a copy of its own, where that can be had. */
+  readInto?(target: Uint8Array, offset: number): Promise<number>;
   /** The same for a few bytes, which need not lie ahead. */
   peek(offset: number, length: number): Promise<Uint8Array>;
   /** Lets go of what it holds while nothing is read; a later read takes it up again. */
@@ -43,8 +45,16 @@ export function rangedFile(
     place,
     close,
     signal,
-  }: { place: string; close?: () => Promise<void>; signal?: AbortSignal | undefined },
+    readInto,
+  }: {
+    place: string;
+    close?: () => Promise<void>;
+    signal?: AbortSignal | undefined;
+    readInto?: NonNullable<OpenFile["readInto"]>;
+  },
 ): OpenFile {
+  const unreadable = (error: unknown) =>
+    new RelataError("file_damaged", place, `${place} cannot be read: ${wordsOf(error)}`, error);
   const file: OpenFile = {
     size,
     seekable: true,
@@ -56,16 +66,17 @@ export function rangedFile(
         try {
           piece = await range(at, Math.min(kPieceBytes, end - at));
         } catch (error) {
-          throw new RelataError(
-            "file_damaged",
-            place,
-            `${place} cannot be read: ${wordsOf(error)}`,
-            error,
-          );
+          throw unreadable(error);
         }
         yield piece;
       }
     },
+    ...(readInto && {
+      readInto: (target: Uint8Array, offset: number) =>
+        readInto(target, offset).catch((error: unknown) => {
+          throw unreadable(error);
+        }),
+    }),
     peek: (offset, length) => gather(file, offset, length),
     close: close ?? (async () => {}),
   };

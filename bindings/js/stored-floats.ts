@@ -44,26 +44,3 @@ function halfOf(value: number): number {
   // A carry goes into the exponent, as it should.
   return sign | (kept + up);
 }
-
-/** Writes a row in 8 bits and its factor to scales[row]. Returns the first value that is not finite, or -1. */
-export function quantiseRow(
-  values: Float32Array,
-  into: Uint8Array,
-  scales: Float32Array,
-  row: number,
-): number {
-  let most = 0;
-  for (let i = 0; i < values.length; i++) {
-    const value = Math.abs(values[i] as number);
-    if (!Number.isFinite(value)) return i;
-    if (value > most) most = value;
-  }
-  // A row of zeros has any factor; one too small to divide by counts as such.
-  scales[row] = most > 1e-35 ? most / 127 : 1;
-  const scale = scales[row] as number;
-  for (let i = 0; i < values.length; i++) {
-    const whole = Math.round((values[i] as number) / scale);
-    into[i] = Math.max(-127, Math.min(127, whole)) & 0xff;
-  }
-  return -1;
-}

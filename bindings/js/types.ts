@@ -42,7 +42,7 @@ export type Dtype = "f32" | "int8";
 export type Variant = "baseline" | "relaxed";
 
 export interface LoadOptions {
-  /** Default: f32. */
+  /** Default: what the file has in 8 bits stays so, everything else is f32. */
   dtype?: Dtype;
   /** Aborts the load; the promise rejects with the platform's AbortError. */
   signal?: AbortSignal;
@@ -230,6 +230,8 @@ export interface EncodeResult {
   /** [source.length, dModel], or pooled [dModel]. */
   readonly shape: readonly number[];
   readonly values: Float32Array;
+  /** Why a text among many has failed, without tokens and values then; else null. A single text's error is thrown. */
+  readonly error: RelataError | null;
 }
 
 /** The relation of one kind of self-attention: an index (pair to id) and an effect (what an id adds). */

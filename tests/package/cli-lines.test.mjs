@@ -6,12 +6,10 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
-import { pathToFileURL } from "node:url";
 import { Model } from "relata";
-import { golden, goldenJson, packageFolder, withFolder } from "./fixtures.mjs";
+import { golden, goldenJson, moduleOf, packageFolder, withFolder } from "./fixtures.mjs";
 
 const cli = join(packageFolder, "dist/package/cli.js");
-const within = (file) => import(pathToFileURL(join(packageFolder, "dist/package", file)).href);
 const folder = golden("shaw");
 const run = ["run", "--model", folder];
 const options = { maxNewTokens: 4 };
@@ -176,6 +174,32 @@ test("every option of a search is a flag", async () => {
   assert.deepEqual([one.status, one], [0, two]);
 });
 
+test("--relation alters the relation, and --threads changes nothing", async () => {
+  const model = await Model.load(folder);
+  const text = words[0];
+  for (const [flag, given] of [
+    ["off", "off"],
+    ["mirrored", "mirrored"],
+    ["clip=1", { clip: 1 }],
+  ]) {
+    const altered = await model.run(text, { ...options, relation: { switch: given } });
+    const { stdout } = relata([...run, ...flags, "--relation", flag, "--json", text]);
+    assert.equal(JSON.parse(stdout).score, altered.score, flag);
+    assert.notEqual(altered.score, (await model.run(text, options)).score);
+  }
+  const { stdout } = relata([...run, ...flags, "--threads", "2", "--json", text]);
+  const { score } = JSON.parse(stdout);
+  assert.ok(Math.abs(score - (await model.run(text, options)).score) < 1e-4);
+  const [alone] = await model.score([text], [text], { relation: { switch: "off" } });
+  const pair = relata(
+    [...run, "--perplexity", "--json", "--relation", "off"],
+    `${text}\t${text}\n`,
+  );
+  const { perplexity, tokens } = JSON.parse(pair.stdout);
+  assert.ok(Math.abs(perplexity / Math.exp(-alone.score / tokens) - 1) < 1e-6);
+  model.dispose();
+});
+
 test("perplexity of pairs", async () => {
   const pairs = texts.slice(0, 6).map((source, i) => [source, texts[i + 1]]);
   const model = await Model.load(folder);
@@ -216,6 +240,9 @@ test("what is not understood: status 2", async () => {
       ],
       [["--perplexity", "--num-beams", "2"], /--num-beams is not for --perplexity/],
       [["--perplexity", "--workers", "2"], /--workers is not for --perplexity/],
+      [["--relation", "of"], /--relation takes off, keys, values, mirrored or clip=N, not of/],
+      [["--relation", "clip=-1"], /--relation takes/],
+      [["--threads", "0"], /--threads takes a number from 1 to 64, not 0/],
     ];
     for (const [argv, expected] of cases) {
       const { status, stdout, stderr } = relata([...run, ...argv], "dog\n");
@@ -226,7 +253,7 @@ test("what is not understood: status 2", async () => {
 });
 
 test("a progress bar on a terminal: drawn over itself, at most ten times a second, and taken away", async () => {
-  const { Progress } = await within("cli/progress.js");
+  const { Progress } = await moduleOf("cli/progress.js");
   let [now, drawn] = [0, ""];
   const terminal = {
     isTTY: true,

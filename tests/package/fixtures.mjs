@@ -5,6 +5,7 @@ import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
 
 const root = process.env.RELATA_ROOT;
 if (root === undefined)
@@ -14,6 +15,9 @@ if (root === undefined)
 export const repository = root;
 /** The installed package. */
 export const packageFolder = dirname(createRequire(import.meta.url).resolve("relata/package.json"));
+
+/** A module of the package as it is before it is put into the package's few files, for tests of its own. */
+export const moduleOf = (path) => import(pathToFileURL(join(root, "build/js", path)).href);
 
 export const golden = (name) => join(root, "tests/golden", name);
 export const goldenJson = (name, file = "expected.json") =>

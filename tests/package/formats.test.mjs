@@ -224,7 +224,7 @@ test("progress and abort, for every kind", async () => {
   for (const [source, twice] of sources) {
     const calls = [];
     (await Model.load(source, { onProgress: (progress) => calls.push(progress) })).dispose();
-    assert.ok(calls.length > 3);
+    assert.ok(calls.length >= 3);
     assert.ok(calls.every(({ loaded }, i) => i === 0 || loaded >= calls[i - 1].loaded));
     assert.equal(new Set(calls.map(({ total }) => total)).size, 1);
     assert.equal(calls.at(-1).loaded, calls[0].total);

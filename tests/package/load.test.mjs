@@ -120,7 +120,7 @@ test("progress grows to a total that stays the same", async () => {
     await seen(files),
     await withServer(serveFiles(files), seen),
   ]) {
-    assert.ok(calls.length > 3);
+    assert.ok(calls.length >= 3);
     assert.ok(calls.every(({ total, file }) => total === size && file === "model.safetensors"));
     assert.ok(calls.every(({ loaded }, i) => i === 0 || loaded >= calls[i - 1].loaded));
     assert.equal(calls.at(-1).loaded, size);
@@ -138,13 +138,13 @@ test("aborting a load: before, during and by timeout", async () => {
     let calls = 0;
     const onProgress = () => {
       calls += 1;
-      if (calls === 3) controller.abort(reason);
+      if (calls === 2) controller.abort(reason);
     };
     assert.equal(
       await errorOf(Model.load(source, { signal: controller.signal, onProgress })),
       reason,
     );
-    assert.equal(calls, 3);
+    assert.equal(calls, 2);
   }
 
   // A server that stops in the middle of the weights.

@@ -4,25 +4,22 @@ import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
-import { pathToFileURL } from "node:url";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Model } from "relata";
-import { errorOf, filesOf, goldenJson, packageFolder } from "./fixtures.mjs";
+import { errorOf, filesOf, goldenJson, moduleOf, packageFolder } from "./fixtures.mjs";
 
 const files = filesOf("t5-gated-untied");
 const [{ text, generated_text }] = goldenJson("t5-gated-untied").texts;
-const within = (pathInPackage) =>
-  import(pathToFileURL(join(packageFolder, "dist/package", pathInPackage)).href);
 
-const { searchOf } = await within("search-options.js");
-const { relationOf } = await within("relation-options.js");
+const { searchOf } = await moduleOf("search-options.js");
+const { relationOf } = await moduleOf("relation-options.js");
 const { alteration } = relationOf({}, {});
 const { alteration: off } = relationOf({ switch: "off" }, {});
 
 /** A core that counts its buffers, of which none may be left. */
 async function countingCore() {
-  const { Core, compileCore } = await within("core.js");
+  const { Core, compileCore } = await moduleOf("core.js");
   const wasm = readFileSync(join(packageFolder, "dist/package/wasm/relata.wasm"));
   const core = await Core.instantiate(await compileCore(new Uint8Array(wasm)));
   let alive = 0;
@@ -49,7 +46,10 @@ async function countingCore() {
 }
 
 test("thirty rounds in one heap: it does not grow after the second", async () => {
-  const [{ Engine }, { folderOf }] = await Promise.all([within("engine.js"), within("source.js")]);
+  const [{ Engine }, { folderOf }] = await Promise.all([
+    moduleOf("engine.js"),
+    moduleOf("source.js"),
+  ]);
   const { core, heapBytes, alive } = await countingCore();
   // Loads that fail and texts that are left halfway take part.
   const cut = { ...files, "model.safetensors": files["model.safetensors"].slice(0, -1) };
@@ -100,7 +100,10 @@ test("thirty rounds in one heap: it does not grow after the second", async () =>
 });
 
 test("texts of one model, finished, left and failed: the heap does not grow after the second", async () => {
-  const [{ Engine }, { folderOf }] = await Promise.all([within("engine.js"), within("source.js")]);
+  const [{ Engine }, { folderOf }] = await Promise.all([
+    moduleOf("engine.js"),
+    moduleOf("source.js"),
+  ]);
   const { core, heapBytes, alive } = await countingCore();
   const engine = await Engine.load(core, folderOf(files), "f32", {});
   // Room for so many tokens is about a megabyte a text.

@@ -27,7 +27,7 @@ const entry = (condition) => join(packageFolder, manifest.exports["."][condition
 /** Every import of a script, static or dynamic. */
 function importsOf(file) {
   const code = readFileSync(file, "utf8");
-  const found = [...code.matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*)(["'])([^"'\n]+)\1/g)].map(
+  const found = [...code.matchAll(/(?:\bfrom\s*|\bimport\s*\(?\s*)(["'])([\w@./:-]+)\1/g)].map(
     ([, , name]) => name,
   );
   const workers = [...code.matchAll(/new URL\("(\.[^"]+\.js)",\s*import\.meta\.url\)/g)].map(
@@ -95,12 +95,8 @@ test("the browser's entry and its worker reach no Node module", () => {
   const { files, packages } = reach(entry("default"));
   const names = [...files].map((file) => relative(join(packageFolder, "dist/package"), file));
   for (const expected of [
-    "index.js",
-    "model.js",
-    "remote.js",
-    "worker.js",
-    "engine.js",
-    join("wasm", "relata.js"),
+    ...["index.js", "model.js", "worker.js", "engine.js", "zip.js"],
+    ...["relata.js", "readers.js"].map((name) => join("wasm", name)),
   ]) {
     assert.ok(names.includes(expected), `${expected} among ${names}`);
   }

@@ -406,6 +406,23 @@ test("encode: the encoder's last hidden states, their mean and their first", asy
     const first = await model.encode(text, { pooling: "first" });
     assert.ok(largestDifference(first.values, data.slice(0, width)) < 1e-4);
   }
+  // Of many texts each gives what it gives alone, or its error.
+  const texts = cases.map(({ source_ids }) => lettersOf(source_ids));
+  const alone = [];
+  for (const text of texts) alone.push(await model.encode(text, { pooling: "mean" }));
+  const many = await model.encode([texts[0], " ", ...texts.slice(1)], { pooling: "mean" });
+  assert.deepEqual(
+    many.filter((_, i) => i !== 1),
+    alone,
+  );
+  const failed = many[1];
+  assert.deepEqual(
+    [failed.error.code, failed.source, failed.values.length],
+    ["input_invalid", [], 0],
+  );
+  assert.deepEqual(await model.encode([]), []);
+  const signal = AbortSignal.abort();
+  assert.equal((await errorOf(() => model.encode(texts, { signal }))).name, "AbortError");
   // An encoder alone can do this, and nothing else.
   const encoder = await Model.load({
     ...filesOf("t5-encoder"),

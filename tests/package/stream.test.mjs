@@ -1,13 +1,10 @@
 // Streamed text: never half a character, and joined it is the decoded whole.
 
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { test } from "node:test";
-import { pathToFileURL } from "node:url";
-import { packageFolder } from "./fixtures.mjs";
+import { moduleOf } from "./fixtures.mjs";
 
-const file = pathToFileURL(join(packageFolder, "dist/package/tokenizer.js")).href;
-const { TextStream, TextTokenizer } = await import(file);
+const { TextStream, TextTokenizer } = await moduleOf("tokenizer.js");
 
 const json = (tokenizer) => new TextEncoder().encode(JSON.stringify(tokenizer));
 const hex = (byte) => `<0x${byte.toString(16).toUpperCase().padStart(2, "0")}>`;

@@ -1,13 +1,11 @@
-// Golden tokenizers, and the package's tokenizers from the files they are shipped in.
+// Golden tokenizers, and the package's tokenizers.
 
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { gunzipSync } from "node:zlib";
-import { golden, packageFolder } from "./fixtures.mjs";
+import { golden, moduleOf } from "./fixtures.mjs";
 
-export const textModule = (name) =>
-  import(pathToFileURL(join(packageFolder, "dist/package/text", `${name}.js`)).href);
+export const textModule = (name) => moduleOf(`text/${name}.js`);
 
 const { JsonTokenizer } = await textModule("tokenizer-json");
 const { readPieceModel } = await textModule("piece-model");

@@ -1,15 +1,11 @@
 // The builds of the core: which one is loaded, that int8 has the same bits in all, and f32 nearly.
 
 import assert from "node:assert/strict";
-import { join } from "node:path";
 import { test } from "node:test";
-import { pathToFileURL } from "node:url";
 import { Model } from "relata";
-import { errorOf, filesOf, golden, goldenJson, packageFolder } from "./fixtures.mjs";
+import { errorOf, filesOf, golden, goldenJson, moduleOf } from "./fixtures.mjs";
 
-const { hasRelaxedSimd } = await import(
-  pathToFileURL(join(packageFolder, "dist/package/variant.js")).href
-);
+const { hasRelaxedSimd } = await moduleOf("variant.js");
 
 async function _logProbabilities(name, options) {
   const model = await Model.load(golden(name), options);

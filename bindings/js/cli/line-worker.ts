@@ -4,7 +4,7 @@ import { parentPort, workerData } from "node:worker_threads";
 import { Model, RelataError } from "../node.js";
 import { type Answer, failureOf, outcomesOf, type Setup } from "./pool.js";
 
-const { folder, dtype, search } = workerData as Setup;
+const { folder, loading, search } = workerData as Setup;
 const post = (answer: Answer) => parentPort?.postMessage(answer);
 
 function postFailure(error: unknown): void {
@@ -12,7 +12,7 @@ function postFailure(error: unknown): void {
 }
 
 try {
-  const model = await Model.load(folder, { dtype });
+  const model = await Model.load(folder, loading);
   // One lot after the other: answers go by their order.
   let work = Promise.resolve();
   parentPort?.on("message", (texts: readonly string[]) => {

@@ -1,7 +1,8 @@
 // `relata run --perplexity`: how well a model foresees given targets.
 
-import { type Dtype, Model, perplexity, type ScoreResult } from "../node.js";
+import { Model, perplexity, type ScoreOptions, type ScoreResult } from "../node.js";
 import { print, toJson } from "./output.js";
+import type { Loading } from "./pool.js";
 import { Progress } from "./progress.js";
 import type { Records } from "./records.js";
 
@@ -11,9 +12,14 @@ const kLot = 16;
 /** records: of a source and a target each. Returns how many pairs have failed. */
 export async function runPerplexity(
   records: Records,
-  { folder, dtype, json }: { folder: string; dtype: Dtype; json: boolean },
+  {
+    folder,
+    loading,
+    relation,
+    json,
+  }: { folder: string; loading: Loading; relation: Pick<ScoreOptions, "relation">; json: boolean },
 ): Promise<number> {
-  const model = await Model.load(folder, { dtype });
+  const model = await Model.load(folder, loading);
   const progress = new Progress(process.stderr);
   const scores: ScoreResult[] = [];
   let [seen, failed] = [0, 0];
@@ -32,7 +38,7 @@ export async function runPerplexity(
         if ("problem" in source) fail(source.problem);
         else if ("problem" in target) fail(target.problem);
         else {
-          const [result] = await model.score([source.text], [target.text]);
+          const [result] = await model.score([source.text], [target.text], relation);
           if (result?.error) fail(`${result.error.message} [${result.error.code}]`);
           else if (result !== undefined) scores.push(result);
         }

@@ -2,7 +2,13 @@
 
 import { Worker } from "node:worker_threads";
 import type { Failure } from "../errors.js";
-import { type Dtype, Model, RelataError, type SearchOptions, type Sequence } from "../node.js";
+import {
+  type LoadOptions,
+  Model,
+  RelataError,
+  type SearchOptions,
+  type Sequence,
+} from "../node.js";
 
 /** What a text came to: the best sequence, all of them if they were asked for, or why there is none. */
 export interface Outcome {
@@ -13,10 +19,13 @@ export interface Outcome {
   readonly error: Failure | null;
 }
 
+/** How a model is loaded. */
+export type Loading = Pick<LoadOptions, "dtype" | "threads">;
+
 /** What a worker is told at its start. */
 export interface Setup {
   readonly folder: string;
-  readonly dtype: Dtype;
+  readonly loading: Loading;
   readonly search: SearchOptions;
 }
 
@@ -50,7 +59,7 @@ export async function outcomesOf(
 
 export async function openPool(setup: Setup, count: number): Promise<Pool> {
   if (count === 1) {
-    const model = await Model.load(setup.folder, { dtype: setup.dtype });
+    const model = await Model.load(setup.folder, setup.loading);
     return {
       width: 1,
       run: (texts) => outcomesOf(model, texts, setup.search),

@@ -2,11 +2,12 @@
 
 import { open } from "node:fs/promises";
 import { wordsOf } from "../errors.js";
-import { type Dtype, Model, type RunOptions, type RunResult } from "../node.js";
+import { Model, type RunOptions, type RunResult } from "../node.js";
 import { type Arguments, folderIn, type OptionTable, parse, UsageError } from "./arguments.js";
 import { runLines } from "./lines.js";
 import { print, toJson } from "./output.js";
 import { runPerplexity } from "./perplexity.js";
+import type { Loading } from "./pool.js";
 import { type Format, type Layout, Records } from "./records.js";
 import { kSearchFlags, searchIn, usageOf } from "./search-flags.js";
 
@@ -22,6 +23,8 @@ const kOptions: OptionTable = {
   "target-column": "NAME|N",
   output: "FILE",
   resume: null,
+  relation: "off|keys|values|mirrored|clip=N",
+  threads: "N",
   workers: "N",
   perplexity: null,
   ...kSearchFlags,
@@ -31,7 +34,9 @@ const kOfMany = [
   ...["input", "field", "column", "target-field", "target-column"],
   ...["output", "resume", "workers", "perplexity"],
 ];
-const kMostWorkers = 64;
+const kSwitches = ["off", "keys", "values", "mirrored"] as const;
+/** Of threads for one model, and of models side by side. */
+const kMostThreads = 64;
 
 /** Opens a file and returns what writes it. */
 async function openTrace(file: string): Promise<(text: string) => Promise<void>> {
@@ -50,40 +55,62 @@ export async function run(argv: readonly string[]): Promise<number> {
   const given = parse("run", kOptions, argv);
   const { values, positionals } = given;
   const folder = folderIn(given);
-  const options = searchIn(given);
-  const dtype = dtypeIn(given);
+  const options: RunOptions = { ...searchIn(given), ...relationIn(given) };
+  const loading = loadingIn(given);
   if (positionals.length > 1)
     throw new UsageError(`one TEXT is expected, not ${positionals.length}: quote it`);
   const [text] = positionals;
   try {
-    if (text === undefined) return await runMany(given, folder, dtype, options);
+    if (text === undefined) return await runMany(given, folder, loading, options);
     const many = kOfMany.find((name) => values[name] !== undefined);
     if (many !== undefined)
       throw new UsageError(`--${many} is for texts of a file or of standard input, not for TEXT`);
-    await runOne(given, folder, dtype, text, options);
+    await runOne(given, folder, loading, text, options);
     return 0;
   } catch (error) {
     throw usageOf(error);
   }
 }
 
-function dtypeIn({ values }: Arguments): Dtype {
-  const dtype = values.dtype ?? "f32";
-  if (dtype === "f32" || dtype === "int8") return dtype;
-  throw new UsageError(`--dtype takes f32 or int8, not ${dtype}`);
+/** How the model is to be loaded; the dtype is left out where the file decides. */
+function loadingIn({ values }: Arguments): Loading {
+  const { dtype, threads } = values;
+  if (dtype !== undefined && dtype !== "f32" && dtype !== "int8")
+    throw new UsageError(`--dtype takes f32 or int8, not ${dtype}`);
+  return {
+    ...(dtype !== undefined && { dtype }),
+    ...(threads !== undefined && { threads: countIn("threads", threads) }),
+  };
+}
+
+/** What is to be altered about the relation. */
+function relationIn({ values }: Arguments): Pick<RunOptions, "relation"> {
+  const { relation } = values;
+  if (relation === undefined) return {};
+  const clip = /^clip=(\d{1,9})$/.exec(String(relation))?.[1];
+  const word = kSwitches.find((one) => one === relation);
+  if (clip !== undefined) return { relation: { switch: { clip: Number(clip) } } };
+  if (word !== undefined) return { relation: { switch: word } };
+  throw new UsageError(`--relation takes ${kSwitches.join(", ")} or clip=N, not ${relation}`);
+}
+
+function countIn(name: string, value: unknown): number {
+  const count = Number(value);
+  if (Number.isInteger(count) && count >= 1 && count <= kMostThreads) return count;
+  throw new UsageError(`--${name} takes a number from 1 to ${kMostThreads}, not ${value}`);
 }
 
 /** Prints a text as it grows. */
 async function runOne(
   { values }: Arguments,
   folder: string,
-  dtype: Dtype,
+  loading: Loading,
   text: string,
   options: RunOptions,
 ): Promise<void> {
   if (values.trace !== undefined)
     options.trace = { kinds: ["encoder_self", "decoder_self", "cross"] };
-  const model = await Model.load(folder, { dtype });
+  const model = await Model.load(folder, loading);
   try {
     // Before the work, for which there may be no second chance.
     const trace = typeof values.trace === "string" ? await openTrace(values.trace) : null;
@@ -110,7 +137,7 @@ async function runOne(
 async function runMany(
   given: Arguments,
   folder: string,
-  dtype: Dtype,
+  loading: Loading,
   search: RunOptions,
 ): Promise<number> {
   const { values } = given;
@@ -122,16 +149,17 @@ async function runMany(
   const layout = layoutIn(given, input);
   if (input === null && process.stdin.isTTY)
     throw new UsageError("there is no TEXT, and nothing on standard input");
-  const workers = workersIn(given);
+  const workers = countIn("workers", values.workers ?? "1");
   const json = values.json === true;
   const ofLines = [...Object.keys(kSearchFlags), "output", "resume", "workers"];
   const other = ofLines.find((name) => values[name] !== undefined);
   if (values.perplexity && other !== undefined)
     throw new UsageError(`--${other} is not for --perplexity`);
   const records = await Records.open(input, layout);
+  const relation = relationIn(given);
   try {
-    if (values.perplexity) return await runPerplexity(records, { folder, dtype, json });
-    const setup = { folder, dtype, search };
+    if (values.perplexity) return await runPerplexity(records, { folder, loading, relation, json });
+    const setup = { folder, loading, search };
     const output = file("output");
     return await runLines(records, {
       ...{ setup, workers, json, input, output, resume: values.resume === true },
@@ -139,13 +167,6 @@ async function runMany(
   } finally {
     await records.close();
   }
-}
-
-function workersIn({ values }: Arguments): number {
-  const { workers = "1" } = values;
-  const count = Number(workers);
-  if (Number.isInteger(count) && count >= 1 && count <= kMostWorkers) return count;
-  throw new UsageError(`--workers takes a number from 1 to ${kMostWorkers}, not ${workers}`);
 }
 
 /** How the input is laid out: as its options say, else by the end of its name. */

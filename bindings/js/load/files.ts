@@ -97,12 +97,25 @@ export async function fill(
   signal?: AbortSignal,
 ): Promise<void> {
   let filled = 0;
-  for await (const piece of file.read(offset, length)) {
+  const done = async (count: number) => {
+    filled += count;
+    report(offset + filled);
     await turn();
     checkSignal(signal);
-    buffer.view().set(piece, at + filled);
-    filled += piece.length;
-    report(offset + filled);
+  };
+  if (file.readInto !== undefined) {
+    // Nothing else runs in the core while it is loaded into, so that its heap stays where it is.
+    let count = 1;
+    while (filled < length && count > 0) {
+      const target = buffer.view().subarray(at + filled, at + length);
+      count = await file.readInto(target, offset + filled);
+      await done(count);
+    }
+  } else {
+    for await (const piece of file.read(offset, length)) {
+      buffer.view().set(piece, at + filled);
+      await done(piece.length);
+    }
   }
   if (filled < length) {
     const problem = `${name} ends at byte ${offset + filled}, too early`;

@@ -4,10 +4,7 @@ import type { Core } from "../core.js";
 import { RelataError } from "../errors.js";
 import { foreignName, type Kind, kHeadBytes, kindOf, wrongKind } from "../kind.js";
 import type { Folder } from "../source.js";
-import { zipFolder } from "../zip.js";
-import { openCtranslate2 } from "./ctranslate2.js";
 import { ModelFiles, type SmallFile, type WeightsFile } from "./files.js";
-import { openGguf } from "./gguf.js";
 import { kConfig, openHuggingFace } from "./hugging-face.js";
 import type { OpenedModel } from "./opened.js";
 
@@ -85,7 +82,7 @@ class Opening {
     const found = await this.#look(files, "");
     if (found === null) return null;
     const { kind, weights, head } = found;
-    if (kind === "gguf") return openGguf(this.#core, weights, files.signal);
+    if (kind === "gguf") return this.#gguf(files, weights);
     if (kind === "zip") return this.#archive(weights);
     if (kind === "safetensors" || kind === "ctranslate2") {
       const what = kind === "safetensors" ? "weights in safetensors" : "weights of CTranslate2";
@@ -95,7 +92,14 @@ class Opening {
     throw wrongKind(head, weights.place);
   }
 
+  // The parts that not every model needs are fetched with the first that does.
+  async #gguf(files: ModelFiles, weights: WeightsFile): Promise<OpenedModel> {
+    const { openGguf } = await import("./gguf.js");
+    return openGguf(this.#core, weights, files.signal);
+  }
+
   async #archive({ file, place }: WeightsFile): Promise<OpenedModel> {
+    const { zipFolder } = await import("../zip.js");
     const folder = await zipFolder(file, place);
     const names = (await folder.list()) ?? [];
     if (names.some((name) => /(^|\/)data\.pkl$/.test(name))) throw pickled(place);
@@ -132,7 +136,7 @@ class Opening {
         // A damaged beginning is the reader's to describe.
         if (kind === "safetensors" || (kind === null && foreignName(head) === null))
           return openHuggingFace(this.#core, files, config, [weights], null);
-        if (kind === "gguf") return openGguf(this.#core, weights, files.signal);
+        if (kind === "gguf") return this.#gguf(files, weights);
         throw wrongKind(head, weights.place);
       }
       const index = await files.small(kIndex);
@@ -144,6 +148,7 @@ class Opening {
       const { kind, weights, head } = binary;
       if (kind === "zip") throw pickled(weights.place);
       if (kind !== "ctranslate2") throw wrongKind(head, weights.place);
+      const { openCtranslate2 } = await import("./ctranslate2.js");
       return openCtranslate2(this.#core, files, within, weights, (position, file) =>
         this.#watch.onScan(position, file, this.smallBytes),
       );
@@ -179,7 +184,7 @@ class Opening {
     const foreign: string[] = [];
     for (const name of (names ?? []).slice(0, kMaxLooks)) {
       const found = await this.#look(files, name);
-      if (found?.kind === "gguf") return openGguf(this.#core, found.weights, files.signal);
+      if (found?.kind === "gguf") return this.#gguf(files, found.weights);
       if (found?.kind === "zip") return this.#archive(found.weights);
       const what = found === null ? null : foreignName(found.head);
       if (what !== null && !/\.(json|txt|md)$/i.test(name)) foreign.push(`${name} is ${what}`);

@@ -12,8 +12,8 @@ export interface OpenedModel {
   readonly tokenizer: NamedTokenizer;
   /** Bytes of weights gone through already, in files that have to be gone through twice. */
   readonly scanned: number;
-  /** Checks the model as a whole and makes room for it. The caller deletes the loader. */
-  loader(int8: boolean): RawLoader;
+  /** Checks the model as a whole and makes room for it, int8 null: as it is stored. The caller deletes the loader. */
+  loader(int8: boolean | null): RawLoader;
   /** config.json, and every tensor as it is stored. */
   contents(): Promise<RawContents>;
   /** generation_config.json, where there is one. */

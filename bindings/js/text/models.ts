@@ -10,8 +10,10 @@ import { Unigram } from "./unigram.js";
 export interface WordModel {
   /** Entries of the vocabulary: the id of the first token added to it. */
   readonly size: number;
+  /** All ids are below. */
+  readonly end: number;
   readonly ids: ReadonlyMap<string, number>;
-  readonly pieces: ReadonlyMap<number, string>;
+  piece(id: number): string | undefined;
   /** Appends the ids of a word. */
   encode(word: string, ids: number[]): void;
 }
@@ -45,16 +47,17 @@ function byteIds(text: string, ids: ReadonlyMap<string, number>): number[] | nul
 function unigramOf(json: Json): WordModel {
   const list = json.get("vocab").array();
   const ids = new Map<string, number>();
-  const pieces = new Map<number, string>();
+  const pieces: string[] = [];
   const scores = new Float64Array(list.length);
-  const trie = new Trie();
+  // Most pieces add few letters to one that is there.
+  const trie = new Trie(3 * list.length);
   let lowest = Number.POSITIVE_INFINITY;
   list.forEach((entry, id) => {
     const [piece, score] = Array.isArray(entry) ? entry : [];
     if (typeof piece !== "string" || typeof score !== "number")
       throw json.get("vocab").invalid(`entry ${id} is no piece with a score`);
     ids.set(piece, id);
-    pieces.set(id, piece);
+    pieces.push(piece);
     scores[id] = score;
     if (piece !== "") trie.set(piece, id);
     lowest = Math.min(lowest, score);
@@ -88,8 +91,9 @@ function unigramOf(json: Json): WordModel {
   };
   return {
     size: list.length,
+    end: list.length,
     ids,
-    pieces,
+    piece: (id) => pieces[id],
     encode(word, into) {
       const { ids: found, ends } = unigram.segment(word);
       // Neighbouring unknown characters are one piece.
@@ -114,12 +118,14 @@ function bpeOf(json: Json): WordModel {
   if (json.get("dropout").value) throw json.get("dropout").unsupported("dropout");
   const ids = new Map<string, number>();
   const pieces = new Map<number, string>();
+  let end = 0;
   const vocab = json.get("vocab");
   for (const [piece, id] of vocab.entries()) {
     if (typeof id !== "number" || !Number.isInteger(id) || id < 0 || id >= kMaxId)
       throw vocab.get(piece).invalid("is no id");
     ids.set(piece, id);
     pieces.set(id, piece);
+    end = Math.max(end, id + 1);
   }
   const text = (key: string) => (json.get(key).isNull ? "" : json.get(key).string());
   const prefix = text("continuing_subword_prefix");
@@ -166,8 +172,9 @@ function bpeOf(json: Json): WordModel {
 
   return {
     size: ids.size,
+    end,
     ids,
-    pieces,
+    piece: (id) => pieces.get(id),
     encode(word, into) {
       const whole = ignoresMerges ? ids.get(word) : undefined;
       if (whole !== undefined) {

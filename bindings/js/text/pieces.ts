@@ -144,7 +144,7 @@ export class Pieces {
 
   #unigram(): (text: string) => Segmentation {
     const { types, pieces } = this.model;
-    const trie = new Trie();
+    const trie = new Trie(3 * pieces.length);
     const scores = Float64Array.from(this.model.scores, Math.fround);
     let lowest = Number.POSITIVE_INFINITY;
     let highest = kSmallestFloat;

@@ -57,10 +57,7 @@ export class JsonTokenizer implements Tokenizer {
     );
     this.#late = new AddedTokens(late, normalized);
     this.#written = new Map(late.map(({ id }, i) => [id, normalized[i] ?? ""]));
-    let size = 0;
-    for (const id of [...this.#model.pieces.keys(), ...this.#added.keys()])
-      size = Math.max(size, id + 1);
-    this.size = size;
+    this.size = added.reduce((end, { id }) => Math.max(end, id + 1), this.#model.end);
   }
 
   encode(text: string, { addSpecialTokens = true }: EncodeOptions = {}): number[] {
@@ -81,7 +78,7 @@ export class JsonTokenizer implements Tokenizer {
   }
 
   piece(id: number): string {
-    return this.#added.get(id)?.content ?? this.#model.pieces.get(id) ?? "";
+    return this.#added.get(id)?.content ?? this.#model.piece(id) ?? "";
   }
 
   decode(ids: readonly number[], options?: DecodeOptions): string {

@@ -5,14 +5,24 @@ const kNone = -1;
 
 export class Trie {
   /** Per slot: the parent (kNone where empty), the unit and the node they lead to. */
-  #parents = new Int32Array(1024).fill(kNone);
-  #units = new Uint16Array(1024);
-  #nodes = new Int32Array(1024);
+  #parents: Int32Array;
+  #units: Uint16Array;
+  #nodes: Int32Array;
   /** Per node: its number, or kNone. Node 0 is the root. */
-  #values = new Int32Array(512).fill(kNone);
+  #values: Int32Array;
   #count = 1;
   /** Where the match of `longest` ends. */
   matchEnd = 0;
+
+  /** expected: how many nodes there may be, to begin with. */
+  constructor(expected = 0) {
+    let size = 512;
+    while (size <= expected) size *= 2;
+    this.#parents = new Int32Array(2 * size).fill(kNone);
+    this.#units = new Uint16Array(2 * size);
+    this.#nodes = new Int32Array(2 * size);
+    this.#values = new Int32Array(size).fill(kNone);
+  }
 
   /** Gives a string its number, in place of one it had. value: at least 0. */
   set(key: string, value: number): void {
