@@ -60,7 +60,8 @@ function(relata_build)
       target_compile_options(${arg_NAME}_${room} PRIVATE -Oz -flto)
     endforeach()
     set_source_files_properties(
-      src/relation/relation_alteration.cpp src/relation/relation_index.cpp PROPERTIES COMPILE_OPTIONS -Oz)
+      src/kernels/packed_matrix.cpp src/kernels/weight_matrix.cpp src/relation/relation_alteration.cpp
+      src/relation/relation_index.cpp PROPERTIES COMPILE_OPTIONS -Oz)
   endif()
   set(rooms ${arg_NAME}_formats ${arg_NAME}_generate)
 
@@ -121,6 +122,7 @@ function(relata_module name rooms threads folder)
       -fno-rtti
       -Oz
       -lembind
+      --js-library "${PROJECT_SOURCE_DIR}/bindings/wasm/library.js"
       -sDYNAMIC_EXECUTION=0
       -sTEXTDECODER=2
       -sMODULARIZE
@@ -128,7 +130,7 @@ function(relata_module name rooms threads folder)
       -sFILESYSTEM=0
       -sINCOMING_MODULE_JS_API=instantiateWasm,wasmBinary
       -sINITIAL_MEMORY=4MB
-      -sMALLOC=dlmalloc)
+      -sMALLOC=emmalloc)
   if(threads)
     # Every thread but the caller's is there before the module is: one that waits for others cannot start them.
     target_link_options(

@@ -3,6 +3,7 @@
 import { createHash } from "node:crypto";
 import {
   copyFileSync,
+  cpSync,
   existsSync,
   mkdirSync,
   readdirSync,
@@ -92,7 +93,7 @@ export async function buildWasm() {
   return { plain, threads: await buildModules("wasm-threads") };
 }
 
-/** The npm package in dist/package, with the module in its folder wasm. */
+/** The npm package in dist/package, with the modules of the core in its folder wasm. */
 export async function buildPackage() {
   await ensurePackages();
   const { plain, threads } = await buildWasm();
@@ -102,33 +103,43 @@ export async function buildPackage() {
     ...["readers.js", "readers.wasm"].map((name) => [join(plain, name), join("wasm", name)]),
     ...names.map((name) => [join(threads, name), join("wasm/threads", name)]),
   ];
+  // The modules as they are compiled, which only tests of their own look into.
+  const modules = at("build/js");
   const inputs = [
     at("bindings/js"),
     at("tsconfig.base.json"),
     at("package-lock.json"),
     at("bindings/wasm/minify.mjs"),
+    at("bindings/wasm/bundle.mjs"),
     ...parts.map(([from]) => from),
   ];
   const folder = at("dist/package");
   await whenChanged(
     "package",
     inputs,
-    [join(folder, "index.js"), ...parts.map(([, to]) => join(folder, to))],
+    [
+      join(folder, "index.js"),
+      join(modules, "index.js"),
+      ...parts.map(([, to]) => join(folder, to)),
+    ],
     async () => {
-      rmSync(folder, { recursive: true, force: true });
+      for (const old of [folder, modules]) rmSync(old, { recursive: true, force: true });
       await npmStep("compiling the package", [
         ...npmProgram("typescript", "tsc"),
-        "-p",
-        "bindings/js",
+        ...["-p", "bindings/js", "--outDir", modules, "--declarationDir", folder],
       ]);
       mkdirSync(join(folder, "wasm/threads"), { recursive: true });
       for (const [from, to] of parts) copyFileSync(from, join(folder, to));
-      const scripts = filesBelow(folder).filter((file) => file.endsWith(".js"));
-      await npmStep("minifying the package", [
+      const glue = filesBelow(join(folder, "wasm")).filter((file) => file.endsWith(".js"));
+      await npmStep("minifying the glue", [
         process.execPath,
         at("bindings/wasm/minify.mjs"),
-        ...scripts.flatMap((file) => [file, file]),
+        ...glue.flatMap((file) => [file, file]),
       ]);
+      await npmStep("bundling the package", [
+        ...[process.execPath, at("bindings/wasm/bundle.mjs"), modules, folder],
+      ]);
+      cpSync(join(folder, "wasm"), join(modules, "wasm"), { recursive: true });
     },
   );
   return folder;

@@ -1,18 +1,24 @@
-// Emscripten leaves its glue readable, and TypeScript its comments; Vite's own minifier halves both:
+// Emscripten leaves its glue readable; Vite's own minifier halves it:
 //
 //   node bindings/wasm/minify.mjs FROM TO [FROM TO …]
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { minify } from "rolldown/experimental";
 
+/** How the glue goes about a module nobody hands it. Whoever asks for one of ours instantiates it, so that this and what it calls go. */
+const kFetching =
+  /wasmBinaryFile\?\?=findWasmBinary\(\);var result=await instantiateAsync\([^)]*\);var exports=receiveInstantiationResult\(result\);return exports(?=\})/;
+
 const files = process.argv.slice(2);
 for (let i = 0; i < files.length; i += 2) {
   const [from, to] = files.slice(i, i + 2);
   // The threads' workers import the glue they come from under whatever name a bundler gave it.
-  const text = readFileSync(from, "utf8").replace(
-    /new Worker\(new URL\("relata\.js",\s*import\.meta\.url\)/,
-    "new Worker(new URL(import.meta.url)",
-  );
+  const text = readFileSync(from, "utf8")
+    .replace(
+      /new Worker\(new URL\("relata\.js",\s*import\.meta\.url\)/,
+      "new Worker(new URL(import.meta.url)",
+    )
+    .replace(kFetching, "");
   const { code, errors } = await minify(from, text, { module: true });
   if (errors?.length) throw new Error(`${from} cannot be minified: ${errors[0].message}`);
   // Bundlers find the worker and the module by addresses in plain quotes.

@@ -12,7 +12,6 @@ import { cpus, totalmem } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { parseArgs } from "node:util";
 import { gzipSync } from "node:zlib";
-import { filesBelow } from "../../tools/build.mjs";
 import { capture, main, root, SetupError, say, which } from "../../tools/process.mjs";
 import { chromiumHost, nodeHost } from "./hosts.mjs";
 import { kPeers, prepare } from "./prepare.mjs";
@@ -103,12 +102,12 @@ function downloads(peers) {
   const transformers = at("@huggingface/transformers");
   const groups = {
     // For a folder of Hugging Face's kind: one build of the core, and nothing of Node's.
-    relata: filesBelow(join(root, "dist/package")).filter(
-      (file) =>
-        /\.(js|wasm)$/.test(file) &&
-        !/[\\/](node(-platform)?\.js|convert\.js|cli(\.js|[\\/].*))$/.test(file) &&
-        !/[\\/]wasm[\\/](threads[\\/].*|readers\..*|relata\.wasm)$/.test(file),
-    ),
+    relata: [
+      ...["index", "worker", "model", "engine", "tokenizers", "source", "hugging-face"],
+      "wasm/relata",
+    ]
+      .map((name) => join(root, "dist/package", `${name}.js`))
+      .concat(join(root, "dist/package/wasm/relata-relaxed.wasm")),
     "onnxruntime-web": [
       at("onnxruntime-web/dist/ort.wasm.min.mjs"),
       ...runtime(at("onnxruntime-web/dist"), "ort-wasm-simd-threaded"),

@@ -19,6 +19,7 @@ export function nodeHost(program, made) {
   const places = {
     package: pathToFileURL(join(kPackage, "node.js")).href,
     model: made.model,
+    int8: made.int8,
     onnx: join(made.model, "onnx"),
     onnxruntimeWeb: module("onnxruntime-web/dist/ort.node.min.mjs"),
     onnxruntimeNode: module("onnxruntime-node/dist/index.js"),
@@ -61,6 +62,7 @@ export async function chromiumHost(made) {
   const { url, stop } = await serve(0, {
     "/package/": kPackage,
     "/models/": join(made.model, ".."),
+    "/int8/": made.int8,
     "/peers/": join(made.peers, "node_modules"),
     "/limits/": made.limits.folder,
     "/": here,
@@ -70,6 +72,7 @@ export async function chromiumHost(made) {
   const places = {
     package: `${url}package/index.js`,
     model: `${url}models/${name}/`,
+    int8: `${url}int8/`,
     models: `${url}models/`,
     modelName: name,
     onnx: `${url}models/${name}/onnx`,

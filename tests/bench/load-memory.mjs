@@ -84,6 +84,7 @@ function makeSmall(folder) {
     num_heads: 8,
     num_layers: layers,
     feed_forward_proj: "relu",
+    relative_attention_num_buckets: 32,
     decoder_start_token_id: 0,
     pad_token_id: 0,
     eos_token_id: 1,

@@ -80,6 +80,16 @@ function prepareLimits() {
   });
 }
 
+/** The model in 8 bits, as a user converts it, with the package as it is now. */
+async function convertModel(model) {
+  const folder = join(root, "build/bench/int8");
+  rmSync(folder, { recursive: true, force: true });
+  const argv = [process.execPath, join(root, "dist/package/cli.js"), "convert", model, folder];
+  if ((await run([...argv, "--dtype", "int8"], { quiet: true })) !== 0)
+    throw new SetupError("the model could not be converted to int8");
+  return folder;
+}
+
 /** Everything, with the package built: the folders, and the Node programs by name. */
 export async function prepare() {
   const built = async () => {
@@ -91,6 +101,7 @@ export async function prepare() {
   return {
     peers,
     model,
+    int8: await convertModel(model),
     limits: {
       folder: limits,
       baseline: join(limits, "baseline.wasm"),

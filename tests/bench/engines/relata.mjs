@@ -8,7 +8,8 @@ import { textOf } from "./text.mjs";
  */
 export async function load(places, { dtype }) {
   const { Model } = await import(places.package);
-  const model = await Model.load(places.model, { dtype });
+  // In 8 bits the model was converted before, as the peers' were.
+  const model = await Model.load(dtype === "int8" ? places.int8 : places.model);
   return {
     async generate(ids, { count }) {
       const text = textOf(ids);
