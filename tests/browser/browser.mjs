@@ -68,7 +68,7 @@ export async function newPage(browser, options = {}) {
       await route.fulfill({ response, headers });
     } catch (error) {
       // A test may end while something is on its way.
-      if (!/has been (closed|disposed)|ECONN/.test(String(error))) throw error;
+      if (!/closed|disposed|ECONN/.test(String(error))) throw error;
     }
   });
   return { page, complaints };
