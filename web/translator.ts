@@ -1,7 +1,7 @@
 // What the page asks of the package: load a model, translate a text, look into it. Everything that
 // comes back is an event; the state decides what it means.
 
-import { type AttentionKind, Model, type RunOptions } from "relata";
+import { type AttentionKind, type LoadOptions, Model, type RunOptions, type Source } from "relata";
 import { type ModelSource, modelAddress } from "./catalogue";
 import type { PageEvent } from "./events";
 import { labelMatrix, parseGraph } from "./graph";
@@ -64,8 +64,7 @@ export function createTranslator(
       const given = source.kind === "files" ? source.files : fetched?.files;
       // Without files in hand the package fetches, and says what is missing.
       const phase = fetched?.fromCache ? "cache" : given ? "read" : "download";
-      const threads = threadsHere();
-      const loaded = await Model.load(given ?? (address as URL), { ...watch(phase), threads });
+      const { loaded, threads } = await loadThreaded(given ?? (address as URL), watch(phase));
       if (signal.aborted) {
         loaded.dispose();
         return false;
@@ -137,6 +136,21 @@ export function createTranslator(
     stop: () => running.abort(),
     files: () => files,
   };
+}
+
+/** A model with as many threads as may be had; with one where theirs cannot start. */
+async function loadThreaded(
+  source: Source,
+  watch: LoadOptions,
+): Promise<{ loaded: Model; threads: number }> {
+  const threads = threadsHere();
+  try {
+    return { loaded: await Model.load(source, { ...watch, threads }), threads };
+  } catch (error) {
+    // Some systems have no room for the memory that threads share.
+    if (threads === 1 || failureOf(error).code !== "wasm_unavailable") throw error;
+    return { loaded: await Model.load(source, watch), threads: 1 };
+  }
 }
 
 /** The options with what to record, and for a model by labels with one label for every pair of tokens. */

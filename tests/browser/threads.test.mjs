@@ -11,9 +11,10 @@ import { serve } from "../../tools/serve.mjs";
 import { launch, modelFolder, newPage, open } from "./browser.mjs";
 
 const kCommandLine = fileURLToPath(new URL("../../dist/package/cli.js", import.meta.url));
-const kModels = ["relata-relaxed", "relata"].map(
-  (name) => `dist/package/wasm/threads/${name}.wasm`,
-);
+const threaded = ["relata-relaxed", "relata"].map((name) => {
+  const file = new URL(`../../dist/package/wasm/threads/${name}.wasm`, import.meta.url);
+  return readFileSync(file).toString("base64");
+});
 
 let browser;
 let plain;
@@ -38,18 +39,19 @@ after(async () => {
   rmSync(folder, { recursive: true });
 });
 
-const kThreadsBuild = /\/relata(-relaxed)?-[^/]+\.wasm$/;
+const kBuilds = /\/relata(-relaxed)?-[^/]+\.wasm$/;
 const stats = (page) => page.locator(".stats").textContent();
 
 /** A visit on a machine of so many cores: its page, what it complained of, and which builds of the core were fetched. */
-async function visit({ url }, cores) {
+async function visit({ url }, cores, prepare = async () => {}) {
   const { page, complaints } = await newPage(browser, { url });
+  await prepare(page);
   await page.addInitScript((count) => {
     Object.defineProperty(Navigator.prototype, "hardwareConcurrency", { get: () => count });
   }, cores);
   const builds = [];
   page.context().on("response", async (response) => {
-    if (kThreadsBuild.test(response.url())) builds.push(response.body());
+    if (kBuilds.test(response.url())) builds.push(response.body().catch(() => null));
   });
   await open(page, url);
   return { page, complaints, builds: async () => Promise.all(builds) };
@@ -74,9 +76,6 @@ for (const [name, cores, expected] of [
     const { page, complaints, builds } = await visit(server, cores);
     assert.equal(await page.evaluate(() => crossOriginIsolated), server === isolated);
     assert.match(await stats(page), new RegExp(`, ${expected} threads?$`));
-    const threaded = kModels.map((path) =>
-      readFileSync(new URL(`../../${path}`, import.meta.url)).toString("base64"),
-    );
     const fetched = await builds();
     assert.equal(fetched.length, 1);
     assert.equal(threaded.includes(fetched[0].toString("base64")), expected > 1);
@@ -84,6 +83,20 @@ for (const [name, cores, expected] of [
     await page.context().close();
   });
 }
+
+test("where the build with threads cannot start, the one without them does", async () => {
+  const { page } = await visit(isolated, 2, (fresh) =>
+    fresh.context().route(kBuilds, async (route) => {
+      const response = await route.fetch();
+      const body = await response.body();
+      const isThreaded = threaded.includes(body.toString("base64"));
+      await route.fulfill(isThreaded ? { response, body: "no module" } : { response, body });
+    }),
+  );
+  assert.equal(await page.evaluate(() => crossOriginIsolated), true);
+  assert.match(await stats(page), /, 1 thread$/);
+  await page.context().close();
+});
 
 test("int8: the same text and the same bits with threads and without", async () => {
   const told = [];
