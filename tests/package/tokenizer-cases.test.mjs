@@ -2,7 +2,7 @@
 
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { RelataError } from "relata";
+import { moduleOf } from "./fixtures.mjs";
 import {
   fromJson,
   jsonFile,
@@ -13,6 +13,7 @@ import {
   textModule,
 } from "./tokenizer-fixtures.mjs";
 
+const { RelataError } = await moduleOf("errors.js");
 const { PieceTokenizer, ListTokenizer, listConventions, t5Conventions } =
   await textModule("piece-tokenizers");
 const { kPieceModelDefaults, readPieceModel } = await textModule("piece-model");

@@ -12,7 +12,7 @@ export interface WordModel {
   readonly size: number;
   /** All ids are below. */
   readonly end: number;
-  readonly ids: ReadonlyMap<string, number>;
+  idOf(piece: string): number | undefined;
   piece(id: number): string | undefined;
   /** Appends the ids of a word. */
   encode(word: string, ids: number[]): void;
@@ -34,10 +34,10 @@ export function modelOf(json: Json): WordModel {
 }
 
 /** The ids of a text's bytes as byte tokens, or null where one is missing. */
-function byteIds(text: string, ids: ReadonlyMap<string, number>): number[] | null {
+function byteIds(text: string, idOf: WordModel["idOf"]): number[] | null {
   const result: number[] = [];
   for (const byte of new TextEncoder().encode(text)) {
-    const id = ids.get(byteToken(byte));
+    const id = idOf(byteToken(byte));
     if (id === undefined) return null;
     result.push(id);
   }
@@ -46,7 +46,6 @@ function byteIds(text: string, ids: ReadonlyMap<string, number>): number[] | nul
 
 function unigramOf(json: Json): WordModel {
   const list = json.get("vocab").array();
-  const ids = new Map<string, number>();
   const pieces: string[] = [];
   const scores = new Float64Array(list.length);
   // Most pieces add few letters to one that is there.
@@ -56,7 +55,6 @@ function unigramOf(json: Json): WordModel {
     const [piece, score] = Array.isArray(entry) ? entry : [];
     if (typeof piece !== "string" || typeof score !== "number")
       throw json.get("vocab").invalid(`entry ${id} is no piece with a score`);
-    ids.set(piece, id);
     pieces.push(piece);
     scores[id] = score;
     if (piece !== "") trie.set(piece, id);
@@ -75,13 +73,14 @@ function unigramOf(json: Json): WordModel {
     unkScore: lowest - kUnkPenalty,
     single: false,
   });
+  const idOf = (piece: string) => trie.get(piece);
   const add = (piece: string, into: number[]) => {
-    const id = ids.get(piece);
+    const id = idOf(piece);
     if (id !== undefined) {
       into.push(id);
       return;
     }
-    const bytes = byteFallback ? byteIds(piece, ids) : null;
+    const bytes = byteFallback ? byteIds(piece, idOf) : null;
     if (bytes !== null) {
       for (const byte of bytes) into.push(byte);
       return;
@@ -92,7 +91,7 @@ function unigramOf(json: Json): WordModel {
   return {
     size: list.length,
     end: list.length,
-    ids,
+    idOf,
     piece: (id) => pieces[id],
     encode(word, into) {
       const { ids: found, ends } = unigram.segment(word);
@@ -136,6 +135,7 @@ function bpeOf(json: Json): WordModel {
   const byteFallback = json.get("byte_fallback").boolean(false);
   const ignoresMerges = json.get("ignore_merges").boolean(false);
   const memory = new Map<string, readonly number[]>();
+  const idOf = (piece: string) => ids.get(piece);
 
   const symbolsOf = (word: string): number[] => {
     const symbols: number[] = [];
@@ -154,7 +154,7 @@ function bpeOf(json: Json): WordModel {
         symbols.push(id);
         continue;
       }
-      const bytes = byteFallback ? byteIds(symbol, ids) : null;
+      const bytes = byteFallback ? byteIds(symbol, idOf) : null;
       if (bytes !== null) {
         symbols.push(...bytes);
         continue;
@@ -173,7 +173,7 @@ function bpeOf(json: Json): WordModel {
   return {
     size: ids.size,
     end,
-    ids,
+    idOf,
     piece: (id) => pieces.get(id),
     encode(word, into) {
       const whole = ignoresMerges ? ids.get(word) : undefined;

@@ -112,7 +112,7 @@ function addedTokensOf(json: Json, model: WordModel): AddedToken[] {
     item.get("id").id();
     if (content === "") continue;
     const special = item.get("special").boolean(false);
-    const id = model.ids.get(content) ?? tokens.get(content)?.id ?? next++;
+    const id = model.idOf(content) ?? tokens.get(content)?.id ?? next++;
     tokens.set(content, {
       content,
       id,

@@ -43,6 +43,15 @@ export class Trie {
     this.#values[node] = value;
   }
 
+  /** The number of a string. */
+  get(key: string): number | undefined {
+    let node = 0;
+    for (let i = 0; i < key.length && node !== kNone; i++)
+      node = this.child(node, key.charCodeAt(i));
+    const value = node === kNone ? kNone : this.value(node);
+    return value === kNone ? undefined : value;
+  }
+
   /** The node one unit further, or -1. */
   child(node: number, unit: number): number {
     const slot = this.#slot(node, unit);
