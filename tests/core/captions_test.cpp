@@ -2,6 +2,7 @@
 // weights.
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <string>
 
 #include "src/generate/session.hpp"
@@ -54,6 +55,7 @@ TEST_CASE("the shipped model's logits equal PyTorch's") {
   const auto model = load_captions();
   const auto golden = read_json(golden_path(std::string(kFolder) + "/greedy.json"));
   const Tensors expected = read_tensors(golden_path(std::string(kFolder) + "/logits.safetensors"));
+  const int stride = golden.at("stride");
   for (const auto& forced : golden.at("teacher_forced")) {
     const std::size_t number = forced.at("case");
     const std::vector<int> source = golden.at("cases").at(number).at("source");
@@ -67,12 +69,18 @@ TEST_CASE("the shipped model's logits equal PyTorch's") {
     REQUIRE(decoder.ok());
     auto logits = std::move(Matrix::allocate(length, model->config.vocab_size, "test").value());
     REQUIRE(decoder.value().forward(input, logits.view(), nullptr).ok());
-    const Tensor& reference = expected.at("logits." + std::to_string(number));
+    const auto sampled = expected.at("logits." + std::to_string(number)).matrix();
     int row = 0;
     for (const int position : forced.at("positions")) {
-      CHECK(max_difference(logits.view().slice_rows(position, 1),
-                           reference.matrix().slice_rows(row, 1)) < 1e-3);
+      REQUIRE_EQ(sampled.cols, (model->config.vocab_size + stride - 1) / stride);
+      for (int i = 0; i < sampled.cols; ++i) {
+        CHECK(std::abs(logits.view().row(position)[i * stride] - sampled.row(row)[i]) < 1e-3);
+      }
       ++row;
+    }
+    if (&forced == &golden.at("teacher_forced").back()) {
+      CHECK(max_difference(logits.view().slice_rows(length - 1, 1), expected.at("last").matrix()) <
+            1e-3);
     }
   }
 }

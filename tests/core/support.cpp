@@ -53,6 +53,8 @@ Tensor parse_tensor(const nlohmann::json& entry, const char* data) {
     } else if (dtype == "BF16") {
       tensor.values.push_back(std::bit_cast<float>(
           static_cast<std::uint32_t>(value_at<std::uint16_t>(bytes, i)) << 16));
+    } else if (dtype == "U8") {
+      tensor.ids.push_back(value_at<std::uint8_t>(bytes, i));
     } else {
       REQUIRE(dtype == "I32");
       tensor.ids.push_back(value_at<std::int32_t>(bytes, i));

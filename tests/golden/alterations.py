@@ -2,9 +2,9 @@
 were made.
 
 alterations/expected.json lists them; expected.safetensors holds for each NAME
-    NAME.encoder, NAME.logits              of the case source_7
+    NAME.encoder, NAME.logits              of the case source_7 with the first of its target tokens
     NAME.KIND.relation_scores              of its first layer [heads, queries, keys]
-    NAME.far_encoder, NAME.far_logits      the last rows of the case source_60, beyond every clip and most buckets
+    NAME.far_encoder, NAME.far_logits      the last row of the case source_40, beyond every clip and most buckets
 """
 
 import json
@@ -14,7 +14,8 @@ import torch
 from golden_file import write_json
 from reference import Reference
 
-FAR_ROWS = 4
+TARGET_ROWS = 6  # of the near case
+FAR_ROWS = 1
 
 ALTERATIONS = {
     "shaw": [
@@ -69,11 +70,12 @@ def make(here, folder, record):
             name = f"{len(listed):02}"
             listed.append({"name": name, "folder": model, **alteration})
             reference = Reference(config, weights, alteration)
-            for case, far in (("source_7", False), ("source_60", True)):
+            for case, far in (("source_7", False), ("source_40", True)):
                 matrix, trace = labels.get(f"{case}.labels"), {}
                 matrix = None if matrix is None else matrix.long()
                 encoded = reference.encode(cases[case]["source_ids"], matrix, trace)
-                logits = reference.logits(cases[case]["decoder_input_ids"], encoded, trace)
+                target = cases[case]["decoder_input_ids"]
+                logits = reference.logits(target if far else target[:TARGET_ROWS], encoded, trace)
                 if far:
                     tensors[f"{name}.far_encoder"], tensors[f"{name}.far_logits"] = encoded[-FAR_ROWS:], logits[-FAR_ROWS:]
                     continue

@@ -76,7 +76,7 @@ def fair(cases, eos_token_id=None):
 def write_expected(folder, cases, texts, record):
     tensors = {f"{case.name}.{name}": value for case in cases for name, value in case.tensors.items()}
     tensors = {
-        name: value.to(torch.float32 if value.is_floating_point() else torch.int32).contiguous().clone()
+        name: value.to(torch.float32 if value.is_floating_point() else torch.uint8).contiguous().clone()
         for name, value in tensors.items()
     }
     safetensors.torch.save_file(tensors, folder / "expected.safetensors")

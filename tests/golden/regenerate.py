@@ -8,7 +8,7 @@ golden file changes only on purpose, in a commit of its own that says why.
 
 A model's folder holds what a user would load (config.json, generation_config.json, model.safetensors, some with
 tokenizer.json) and beside it
-    expected.safetensors   CASE.encoder [source, d_model], CASE.logits [target, vocab], CASE.labels [source, source],
+    expected.safetensors   CASE.encoder [source, d_model], CASE.logits [target, vocab], CASE.labels [source, source] (U8),
                            CASE.KIND.LAYER.{weights,content_scores,relation_scores} [heads, queries, keys] with KIND one
                            of encoder_self, decoder_self, cross; unseen cells are 0
     expected.json          the cases' ids: source, decoder input, forty greedy ids (the end token does not stop them) with
@@ -50,16 +50,14 @@ def make_model_folder(module, name, folder, make_texts):
 
 
 def main():
-    makers = {
-        "tables": lambda folder: tables.make(folder, RECORD),
-        "alterations": lambda folder: alterations.make(HERE, folder, RECORD),
-    }
+    makers = {"tables": lambda folder: tables.make(folder, RECORD)}
     for name in t5_folders.FOLDERS:
         makers[name] = lambda at, name=name: make_model_folder(t5_folders, name, at, tiny_tokenizers.make_named)
     for name in relata_folders.FOLDERS:
         makers[name] = lambda at, name=name: make_model_folder(
             relata_folders, name, at, lambda folder, greedy: tiny_tokenizers.make_texts(tiny_tokenizers.bpe(), folder, greedy)
         )
+    makers["alterations"] = lambda folder: alterations.make(HERE, folder, RECORD)  # of the folders above
 
     parser = argparse.ArgumentParser(description="Makes the golden files.")
     parser.add_argument("names", nargs="*", choices=[[], *makers], help="only these")

@@ -9,7 +9,7 @@ from golden_file import GREEDY_STEPS, Case, fair, gap, random_ids, random_tensor
 from reference import Reference, num_relations
 
 # source length -> length of the decoder's input; attentions are kept of one.
-LENGTHS = {1: 5, 7: 12, 60: 40}
+LENGTHS = {1: 3, 7: 9, 40: 32}
 TRACED = 7
 
 BASE = {
@@ -72,6 +72,7 @@ FOLDERS = {
     # Shaw as published: keys and values, no absolute positions.
     "shaw": {"relation": both((clipped(4, 4), vectors(True, True, per_head=False, per_layer=True)))},
     "shaw-keys": {
+        "dtype": "F16",
         "relation": both((clipped(2, 2), vectors(True, False))),
         "norm": {"type": "layer_norm", "position": "post", "epsilon": 1e-6},
         "activation": "gelu",
@@ -86,6 +87,7 @@ FOLDERS = {
         "num_encoder_layers": 1,
     },
     "shaw-per-head": {
+        "dtype": "BF16",
         "relation": both((clipped(3, 2), vectors(True, True, per_head=True))),
         "norm": {"type": "rms_norm", "position": "pre", "epsilon": 1e-6},
         "activation": "silu",
@@ -111,6 +113,7 @@ FOLDERS = {
     },
     # T5 in this schema: biases in buckets, two-sided in the encoder, past only in the decoder.
     "bucketed-bias": {
+        "dtype": "F16",
         "relation": both(
             (bucketed(8, 20, True), {"type": "bias", "per_layer": False}),
             (bucketed(8, 20, False), {"type": "bias"}),
@@ -145,6 +148,7 @@ FOLDERS = {
         "num_decoder_layers": 1,
     },
     "labels-vectors": {
+        "dtype": "BF16",
         "relation": both(({"type": "labels", "num_labels": 5}, vectors(True, True)), (clipped(3, 3), vectors(True, True))),
         "num_decoder_layers": 1,
     },

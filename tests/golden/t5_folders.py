@@ -10,8 +10,8 @@ from transformers import DynamicCache, EncoderDecoderCache
 SIZES = {"vocab_size": 40, "d_model": 16, "d_kv": 4, "num_heads": 3, "d_ff": 24}
 
 # source length -> length of the decoder's input; attentions are kept of one.
-LENGTHS = {1: 5, 7: 12, 60: 40, 150: 140}
-SHORT = {1: 3, 7: 9, 40: 24}
+LENGTHS = {1: 3, 7: 9, 40: 24}
+LONG = {1: 3, 7: 9, 150: 140}  # beyond the maximal distance of most published models
 WIDE = {1: 2, 7: 6, 40: 14}  # for large vocabularies
 TRACED = 7
 
@@ -21,6 +21,7 @@ FOLDERS = {
     # T5 1.0: buckets and maximal distance at their defaults.
     "t5-relu-tied": {
         "config": {"num_layers": 2, "num_decoder_layers": 3, "feed_forward_proj": "relu", "decoder_start_token_id": 0},
+        "lengths": LONG,
     },
     # T5 1.1: separate output matrix, never scaled; the start token is not the pad token.
     "t5-gated-untied": {
@@ -59,13 +60,12 @@ FOLDERS = {
         "dtype": torch.bfloat16,
     },
     # One folder per published family, with what its own config.json says; T5 1.0 is t5-relu-tied.
-    "flan-t5": {"config": GATED | {"decoder_start_token_id": 0}, "untied": True, "lengths": SHORT},
+    "flan-t5": {"config": GATED | {"decoder_start_token_id": 0}, "untied": True},
     # Never scaled, though its config says tied.
     "mt5": {
         "class": "MT5",
         "config": GATED | {"decoder_start_token_id": 0},
         "untied": True,
-        "lengths": SHORT,
         "dtype": torch.bfloat16,
     },
     # Bytes and three special tokens, and the sentinels of its vocabulary; three times as many encoder layers.
@@ -81,7 +81,6 @@ FOLDERS = {
         "class": "UMT5",
         "config": GATED | {"num_layers": 3, "decoder_start_token_id": 0, "relative_attention_num_buckets": 16},
         "untied": True,
-        "lengths": SHORT,
         "dtype": torch.float16,
     },
     # The language is the first token of the source; the decoder starts with another token than the pad.
@@ -89,7 +88,6 @@ FOLDERS = {
         "config": GATED | {"decoder_start_token_id": 0, "pad_token_id": 1, "eos_token_id": 2},
         "untied": True,
         "tokenizer": "tagged",
-        "lengths": SHORT,
         "dtype": torch.float16,
     },
     # T5 1.0 over a byte-level vocabulary with its own special tokens.

@@ -11,6 +11,10 @@ BUCKETS = [(32, 128, True), (32, 128, False), (12, 20, True), (12, 20, False), (
 CLIPS = [(2, 2, 5), (3, 2, 9), (0, 4, 7), (16, 16, 40)]
 
 
+def runs(ids):
+    return [[i - FARTHEST, id] for i, id in enumerate(ids) if i == 0 or id != ids[i - 1]]
+
+
 def make(folder: pathlib.Path, record):
     folder.mkdir()
     distances = torch.arange(-FARTHEST, FARTHEST + 1)
@@ -19,12 +23,12 @@ def make(folder: pathlib.Path, record):
             "num_buckets": num_buckets,
             "max_distance": max_distance,
             "bidirectional": bidirectional,
-            "first_distance": -FARTHEST,
-            "ids": T5Attention._relative_position_bucket(distances, bidirectional, num_buckets, max_distance).tolist(),
+            # [distance, id]: from this distance on, up to the next run or the farthest distance
+            "runs": runs(T5Attention._relative_position_bucket(distances, bidirectional, num_buckets, max_distance).tolist()),
         }
         for num_buckets, max_distance, bidirectional in BUCKETS
     ]
-    write_json(folder / "t5_buckets.json", {"oracle": record, "tables": buckets})
+    write_json(folder / "t5_buckets.json", {"oracle": record, "farthest": FARTHEST, "tables": buckets})
     matrices = [
         {
             "left": left,

@@ -76,13 +76,14 @@ export function letterTokenizer(vocabSize = 40) {
   );
 }
 
-/** The F32 and I32 tensors of a safetensors file by name, as { shape, data }. */
+/** The tensors of a safetensors file by name, as { shape, data }. */
 export function readTensors(file) {
   const bytes = readFileSync(file);
   const end = 8 + Number(bytes.readBigUInt64LE(0));
   const header = JSON.parse(bytes.toString("utf8", 8, end));
   const arrays = {
     I8: Int8Array,
+    U8: Uint8Array,
     F32: Float32Array,
     I32: Int32Array,
     I64: BigInt64Array,

@@ -137,10 +137,10 @@ test("a text ends for a reason: the end token, the length, a stop token, a stop 
     [{ maxNewTokens: 5 }, "length", 5],
     [{ stopTokenIds: [13, 3] }, "stop_token", greedy.indexOf(3) + 1],
     [{ stopStrings: [lettersOf([99]), lettersOf(greedy.slice(4, 7))] }, "stop_string", 7],
-    [{ maxRepeats: 1 }, "loop", 5],
-    [{ maxRepeats: 1, maxRepeatNgram: 1 }, "eos", end + 1],
+    [{ maxRepeats: 1 }, "loop", 7],
+    [{ maxRepeats: 1, maxRepeatNgram: 1 }, "loop", 11],
   ];
-  assert.deepEqual(greedy.slice(0, 6), [29, 24, 3, 24, 3, 24]);
+  assert.deepEqual(greedy.slice(0, 11), [29, 24, 3, 24, 13, 24, 13, 24, 30, 34, 34]);
   for (const [options, finishReason, length] of cases) {
     const result = await model.run(source, { maxNewTokens: 40, ...options });
     assert.equal(result.finishReason, finishReason);

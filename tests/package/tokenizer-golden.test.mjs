@@ -51,8 +51,8 @@ const asked = {
     ([...line].length % 2 === 1 ? ">>fr<< " : "") + line.replace(/<\/s>|<unk>|<pad>/g, ""),
 };
 
-const hash = (text) => createHash("sha256").update(text).digest("hex").slice(0, 8);
-const eighths = (text) => text.match(/.{8}/g);
+const hash = (text) => createHash("sha256").update(text).digest("hex").slice(0, 4);
+const hashes = (text) => text.match(/.{4}/g);
 
 test("there are goldens of every kind, and nothing was left out", () => {
   assert.equal(lines.length, 2000);
@@ -68,25 +68,23 @@ for (const [kind, expected] of Object.entries(kinds)) {
     for (const ids of all)
       assert.ok(ids.every((id) => Number.isInteger(id) && id >= 0 && id < tokenizer.size));
     if (expected.ids !== undefined) {
-      expected.ids.forEach((differences, i) => {
-        let id = 0;
-        const ids = differences.map((difference) => {
-          id += difference;
-          return id;
-        });
+      assert.equal(expected.ids.length, lines.length);
+      expected.ids.forEach((ids, i) => {
         assert.deepEqual(all[i], ids, `line ${i}: ${JSON.stringify(lines[i])}`);
       });
     } else {
-      eighths(expected.hashes).forEach((digits, i) => {
+      const digitsOf = hashes(expected.hashes);
+      assert.equal(digitsOf.length, lines.length);
+      digitsOf.forEach((digits, i) => {
         assert.equal(hash(all[i].join(" ")), digits, `line ${i}: ${JSON.stringify(lines[i])}`);
       });
     }
     const texts = all.filter((_, i) => i % 4 === 0).map((ids) => tokenizer.decode(ids));
     expected.decoded?.forEach((text, i) => {
-      assert.equal(texts[i], text, `line ${4 * i}`);
+      assert.equal(texts[i], text ?? lines[4 * i], `line ${4 * i}`);
     });
     if (expected.decodedHashes !== undefined)
-      assert.deepEqual(texts.map(hash), eighths(expected.decodedHashes));
+      assert.deepEqual(texts.map(hash), hashes(expected.decodedHashes));
   });
 }
 

@@ -4,7 +4,8 @@ Hugging Face generates from texts.
     python3 tests/golden/files/make_files.py        refuses to overwrite
     python3 tests/golden/files/make_files.py --force
 
-t5.gguf.gz: random weights in Q8_0, the vocabulary of tests/golden/tokenizers/unigram.model with 100 sentinels above it.
+t5.gguf.gz: random weights in Q8_0, the vocabulary of tests/golden/tokenizers/unigram.model with 100 sentinels above it; zeros stand
+in the place of its character map, which whoever reads the file takes from unigram.model.
 expected.json: per text the ids that sentencepiece and T5's conventions give, and the ids T5ForConditionalGeneration generates greedily
 on the dequantised weights, with the smallest gap between the best and the second best logit.
 Needs python3-gguf, python3-torch, python3-transformers, python3-sentencepiece.
@@ -83,12 +84,11 @@ def main():
     processor.LoadFromSerializedProto(model_bytes)
     pieces, scores, types = vocabulary(processor)
     config = T5Config(
-        vocab_size=len(pieces), d_model=32, d_kv=4, num_heads=8, d_ff=64, num_layers=2, num_decoder_layers=2,
-        feed_forward_proj="gated-gelu", tie_word_embeddings=False, decoder_start_token_id=0, pad_token_id=0, eos_token_id=1,
+        vocab_size=len(pieces), d_model=32, d_kv=4, num_heads=8, d_ff=32, num_layers=2, num_decoder_layers=2,
+        feed_forward_proj="gated-gelu", decoder_start_token_id=0, pad_token_id=0, eos_token_id=1,
     )
     random = numpy.random.default_rng(5)
     model = T5ForConditionalGeneration(config).eval()
-    model.lm_head.weight = torch.nn.Parameter(model.lm_head.weight.detach().clone())
     written = pathlib.Path(tempfile.mkdtemp()) / "t5.gguf"
     writer = gguf.GGUFWriter(written, "t5")
     writer.add_context_length(512)
@@ -121,17 +121,18 @@ def main():
 
     state = {}
     for key, tensor in model.state_dict().items():
-        if key.endswith("embed_tokens.weight"):
+        if key.endswith("embed_tokens.weight") or key == "lm_head.weight":
             continue
         shape = tuple(tensor.shape)
         if key.endswith("norm.weight"):
-            values = 1 + 0.3 * random.standard_normal(shape)
+            values = (1 + 0.3 * random.standard_normal(shape)) * random.choice([-1, 1], shape)
         elif "relative_attention_bias" in key:
             values = 2 * random.standard_normal(shape)
         elif key == "shared.weight":
-            values = random.standard_normal(shape)
-        else:
-            values = random.standard_normal(shape) * (1.2 / numpy.sqrt(shape[-1]))
+            values = 0.3 * random.standard_normal(shape)
+        else:  # what the layers add outweighs the embedding, or every token would follow itself
+            gain = 2.5 if key.endswith((".o.weight", ".wo.weight")) else 1.2
+            values = random.standard_normal(shape) * (gain / numpy.sqrt(shape[-1]))
         values = values.astype(numpy.float32)
         blocks = values.ndim == 2 and "relative" not in key
         data = gguf.quants.quantize(values, Kind.Q8_0) if blocks else values
@@ -144,9 +145,9 @@ def main():
     writer.close()
     with open(HERE / "t5.gguf.gz", "wb") as file:
         with gzip.GzipFile(filename="", mode="wb", compresslevel=9, fileobj=file, mtime=0) as packed:
-            packed.write(written.read_bytes())
+            packed.write(written.read_bytes().replace(spec.precompiled_charsmap, bytes(len(spec.precompiled_charsmap))))
 
-    for copy in ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight"):
+    for copy in ("encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "lm_head.weight"):
         state[copy] = state["shared.weight"]
     model.load_state_dict(state)
     cases = []

@@ -3,7 +3,7 @@
   python3 tests/golden/gguf/make_gguf.py          refuses to overwrite
   python3 tests/golden/gguf/make_gguf.py --force
 
-blocks.safetensors: for every block format random blocks ("NAME.bytes", one integer a byte) and their values ("NAME.values"), by
+blocks.safetensors: for every block format random blocks ("NAME.bytes") and their values ("NAME.values"), by
 gguf.quants.dequantize. MODEL.gguf: tiny T5 models of random weights, some rows in blocks; MODEL.safetensors: encoder
 output, logits and greedy ids of Hugging Face's T5ForConditionalGeneration on the dequantised weights, in float32.
 Needs python3-gguf, python3-torch, python3-transformers, python3-safetensors (see versions.json for those used).
@@ -23,6 +23,7 @@ from transformers import T5Config, T5ForConditionalGeneration, UMT5Config, UMT5F
 
 HERE = pathlib.Path(__file__).parent
 BLOCKS = [Kind.Q8_0, Kind.Q4_0, Kind.Q4_1, Kind.Q5_0, Kind.Q5_1, Kind.Q4_K, Kind.Q5_K, Kind.Q6_K]
+COUNT = 4  # of each
 SCALE_AT = {  # where the half-precision scales of a block stand
     Kind.Q8_0: [0], Kind.Q4_0: [0], Kind.Q4_1: [0, 2], Kind.Q5_0: [0], Kind.Q5_1: [0, 2],
     Kind.Q4_K: [0, 2], Kind.Q5_K: [0, 2], Kind.Q6_K: [208],
@@ -30,10 +31,12 @@ SCALE_AT = {  # where the half-precision scales of a block stand
 
 MODELS = {
     # Rows of 32; ReLU, tied, output scaled. Every linear map in another format of 32.
-    "t5-q32": dict(config=T5Config, model=T5ForConditionalGeneration, d_model=32, d_ff=64, untied=False,
+    "t5-q32": dict(config=T5Config, model=T5ForConditionalGeneration, d_model=32, num_heads=8, d_ff=64, decoder_layers=2, untied=False,
+                   source_rows=60, block_rows=(7, 6),
                    feed_forward_proj="relu", kinds=[Kind.Q8_0, Kind.Q4_0, Kind.Q4_1, Kind.Q5_0, Kind.Q5_1, Kind.F16]),
     # Rows of 256 where K blocks fit; gated, separate output matrix, a bias table per layer (UMT5).
-    "umt5-k": dict(config=UMT5Config, model=UMT5ForConditionalGeneration, d_model=256, d_ff=8, untied=True,
+    "umt5-k": dict(config=UMT5Config, model=UMT5ForConditionalGeneration, d_model=256, num_heads=2, d_ff=8, decoder_layers=1, untied=True,
+                   source_rows=24, block_rows=(4, 3),
                    feed_forward_proj="gated-gelu", kinds=[Kind.Q4_K, Kind.Q5_K, Kind.Q6_K, Kind.BF16]),
 }
 
@@ -74,11 +77,11 @@ def make_blocks(random):
     tensors = {}
     for kind in BLOCKS:
         values, size = gguf.GGML_QUANT_SIZES[kind]
-        blocks = random.integers(0, 256, (6, size), dtype=numpy.uint8)
+        blocks = random.integers(0, 256, (COUNT, size), dtype=numpy.uint8)
         for at in SCALE_AT[kind]:
-            blocks[:, at : at + 2] = random.standard_normal(6).astype(numpy.float16).view(numpy.uint8).reshape(6, 2)
-        tensors[f"{kind.name}.bytes"] = blocks.astype(numpy.int32)
-        tensors[f"{kind.name}.values"] = gguf.quants.dequantize(blocks, kind).astype(numpy.float32).reshape(6, values)
+            blocks[:, at : at + 2] = random.standard_normal(COUNT).astype(numpy.float16).view(numpy.uint8).reshape(COUNT, 2)
+        tensors[f"{kind.name}.bytes"] = blocks
+        tensors[f"{kind.name}.values"] = gguf.quants.dequantize(blocks, kind).astype(numpy.float32).reshape(COUNT, values)
     return tensors
 
 
@@ -98,8 +101,8 @@ def encode(values, kind, random):
 def empty_model(spec):
     torch.manual_seed(7)
     config = spec["config"](
-        vocab_size=40, d_model=spec["d_model"], d_kv=4, num_heads=8, d_ff=spec["d_ff"], num_layers=2,
-        num_decoder_layers=2, feed_forward_proj=spec["feed_forward_proj"], relative_attention_num_buckets=12,
+        vocab_size=40, d_model=spec["d_model"], d_kv=4, num_heads=spec["num_heads"], d_ff=spec["d_ff"], num_layers=2,
+        num_decoder_layers=spec["decoder_layers"], feed_forward_proj=spec["feed_forward_proj"], relative_attention_num_buckets=12,
         tie_word_embeddings=not spec["untied"], decoder_start_token_id=0, pad_token_id=0, eos_token_id=1,
     )
     model = spec["model"](config).eval()
@@ -158,7 +161,7 @@ def make_model(name, spec, random):
     if not spec["untied"]:
         state["lm_head.weight"] = state["shared.weight"]
     model.load_state_dict(state)
-    source = torch.tensor([random.integers(2, 40, 60).tolist()])
+    source = torch.tensor([random.integers(2, 40, spec["source_rows"]).tolist()])
     target = torch.tensor([[0] + random.integers(2, 40, 20).tolist()])
     with torch.no_grad():
         output = model(input_ids=source, decoder_input_ids=target)

@@ -6,10 +6,11 @@ Needs tokenizers, sentencepiece and transformers (their versions stand in expect
 writes, all compressed,
     corpus.json.gz     the lines of corpus.py
     KIND.model.gz      sentencepiece models; nmt_nfkc is its real character map
-    KIND.json.gz       files of the tokenizers library; `variants` in expected.json.gz says what else to change in one
-    expected.json.gz   by kind, for every line: `ids` (as first differences within the line), or only their `hashes`; and
-                       the ids of every fourth line `decoded`, or hashes of that text
-A hash is the first eight digits of a SHA-256, of the ids in decimal with spaces between or of the text.
+    KIND.json.gz       files of the tokenizers library; a character map in them is left empty, it is unigram.model's;
+                       `variants` in expected.json.gz says what else to change in one
+    expected.json.gz   by kind, for every line: `ids`, or only their `hashes`; and the ids of every fourth line `decoded`
+                       (null where that is the line), or hashes of that text
+A hash is the first four digits of a SHA-256, of the ids in decimal with spaces between or of the text.
 """
 
 import gzip
@@ -181,7 +182,7 @@ def metaspace_bpe_file(model):
 
 
 def variants(files):
-    """More files, each a base and what differs from it; a normalizer of type `base` is the base's."""
+    """More files, each a base and what differs from it; an object of type `base` is the base's, but for what else it says."""
     bytes_list = [[f"<0x{i:02X}>", 0.0] for i in range(256)]
     precompiled = {"type": "base"}
     replaced = [precompiled, {"type": "Strip", "strip_left": False, "strip_right": True}, {"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": "▁"}]
@@ -190,7 +191,6 @@ def variants(files):
         {"id": 1000 + i, "content": token.content, "single_word": token.single_word, "lstrip": token.lstrip, "rstrip": token.rstrip, "normalized": token.normalized, "special": token.special}
         for i, token in enumerate(ADDED)
     ]
-    bpe = files["metaspace-bpe"]["model"]
     split = lambda pattern, behavior, invert=False: {"type": "Split", "pattern": pattern, "behavior": behavior, "invert": invert}
     return {
         "t5-first": ("t5", {"normalizer": {"type": "Sequence", "normalizers": replaced}, "pre_tokenizer": metaspace("first"), "decoder": metaspace("first")}),
@@ -214,10 +214,25 @@ def variants(files):
                 }
             },
         ),
-        "bpe-unk": ("metaspace-bpe", {"model": {**bpe, "byte_fallback": False}}),
-        "bpe-each-unk": ("metaspace-bpe", {"model": {**bpe, "byte_fallback": False, "fuse_unk": False}, "normalizer": None, "pre_tokenizer": metaspace("first")}),
-        "bpe-no-unk": ("metaspace-bpe", {"model": {**bpe, "byte_fallback": False, "unk_token": None, "ignore_merges": True}, "pre_tokenizer": split({"String": "▁"}, "Contiguous")}),
+        "bpe-unk": ("metaspace-bpe", {"model": {"type": "base", "byte_fallback": False}}),
+        "bpe-each-unk": ("metaspace-bpe", {"model": {"type": "base", "byte_fallback": False, "fuse_unk": False}, "normalizer": None, "pre_tokenizer": metaspace("first")}),
+        "bpe-no-unk": ("metaspace-bpe", {"model": {"type": "base", "byte_fallback": False, "unk_token": None, "ignore_merges": True}, "pre_tokenizer": split({"String": "▁"}, "Contiguous")}),
     }
+
+
+def whole(change, base):
+    """A variant's fields, with what they leave to the base filled in."""
+
+    def fill(value, under):
+        if isinstance(value, list):
+            return [fill(item, under) for item in value]
+        if not isinstance(value, dict):
+            return value
+        if value.get("type") == "base":
+            return under | {key: item for key, item in value.items() if key != "type"}
+        return {key: fill(item, under) for key, item in value.items()}
+
+    return {key: fill(value, base[key]) for key, value in change.items()}
 
 
 class SlowT5(SentencePieceBackend):
@@ -247,12 +262,8 @@ class SlowT5(SentencePieceBackend):
         return ids if ids and ids[-1] == 1 else ids + [1]
 
 
-def differences(ids):
-    return [id - (ids[i - 1] if i > 0 else 0) for i, id in enumerate(ids)]
-
-
 def hashed(texts):
-    return "".join(hashlib.sha256(text.encode()).hexdigest()[:8] for text in texts)
+    return "".join(hashlib.sha256(text.encode()).hexdigest()[:4] for text in texts)
 
 
 def main():
@@ -262,7 +273,8 @@ def main():
         ids = [list(encode(line)) for line in LINES]
         decoded = [decode(line) for line in ids[::4]] if decode is not None else None
         if kind in WRITTEN_OUT:
-            kinds[kind] = {"ids": [differences(line) for line in ids], "decoded": decoded}
+            texts = [None if text == line else text for text, line in zip(decoded, LINES[::4])]
+            kinds[kind] = {"ids": ids, "decoded": texts}
         else:
             kinds[kind] = {"hashes": hashed(" ".join(map(str, line)) for line in ids)}
             if decoded is not None:
@@ -279,9 +291,10 @@ def main():
     files = {"t5": t5_file(pieces["unigram"]), "byte-level": byte_level_file(), "metaspace-bpe": metaspace_bpe_file(pieces["bpe"])}
     changed = variants(files)
     for name, file in files.items():
-        write(f"{name}.json", file)
-    whole = lambda base, change: json.loads(json.dumps(change).replace('{"type": "base"}', json.dumps(files[base]["normalizer"])))
-    everything = files | {name: files[base] | whole(base, change) for name, (base, change) in changed.items()}
+        normalizer = file["normalizer"] or {}
+        without_map = {"normalizer": normalizer | {"precompiled_charsmap": ""}} if "precompiled_charsmap" in normalizer else {}
+        write(f"{name}.json", file | without_map)
+    everything = files | {name: files[base] | whole(change, files[base]) for name, (base, change) in changed.items()}
     for name, file in everything.items():
         tokenizer = Tokenizer.from_str(json.dumps(file))
         add(name, lambda line: tokenizer.encode(line).ids, lambda ids: tokenizer.decode(ids))
