@@ -86,6 +86,9 @@ Result<ConfigFile> read_config(const JsonObject& file, const JsonObject* generat
 /// `model_type: "relata"`, the schema at the top of config_relata.cpp. generation: null where there
 /// is no such file.
 Result<ConfigFile> read_relata(const JsonObject& file, const JsonObject* generation);
+/// One stack's relation in that schema. Returns whether every layer has tables of its own.
+Result<bool> read_relata_relation(const JsonObject& relation, bool labels_allowed,
+                                  RelationConfig& config);
 /// `model_type`: "t5", "mt5" or "umt5", as transformers 5 saves and reads them.
 Result<ConfigFile> read_t5(const JsonObject& file, const JsonObject* generation);
 /// `model_type`: "marian", as transformers 5 saves and reads MarianMTModel.

@@ -34,15 +34,6 @@ class ConfigReader {
   }
 
  private:
-  /// What a self-attention's relation is; default: none.
-  struct RelationForm {
-    bool is_there = false;
-    std::uint64_t left = 0;
-    std::uint64_t right = 0;
-    bool values = false;
-    bool operator==(const RelationForm&) const = default;
-  };
-
   static Json text(const char* word) { return Json(std::string(word)); }
 
   /// An attribute on which the stacks have to agree, since our configuration has one for both.
@@ -189,7 +180,7 @@ class ConfigReader {
   }
 
   Result<void> read_stack(const std::string& stack) {
-    RelationForm& common_relation = relations_[stack == "decoder" ? 1 : 0];
+    Ctranslate2Relation& common_relation = relations_[stack == "decoder" ? 1 : 0];
     std::uint64_t count = 0;
     for (;; ++count) {
       const std::string layer = stack + "/layer_" + std::to_string(count);
@@ -201,7 +192,8 @@ class ConfigReader {
       if (stack == "decoder") {
         RELATA_TRY(check_attention(layer + "/attention"));
       }
-      RELATA_TRY_ASSIGN(const RelationForm relation, read_relation(self));
+      RELATA_TRY_ASSIGN(const Ctranslate2Relation relation,
+                        read_ctranslate2_relation(variables_, self));
       if (count > 0 && (relation.is_there != common_relation.is_there ||
                         relation.values != common_relation.values)) {
         return ctranslate2_unsupported(self, "layers that differ in their relation");
@@ -213,7 +205,7 @@ class ConfigReader {
       common_relation = relation;
     }
     config_["num_" + stack + "_layers"] = Json(count);
-    write_relation(common_relation, config_["relation"][stack + "_self"]);
+    write_ctranslate2_relation(common_relation, config_["relation"][stack + "_self"]);
     return {};
   }
 
@@ -243,55 +235,6 @@ class ConfigReader {
     scale_attention_ = scaled;
     config_["scale_attention"] = Json(scaled);
     return {};
-  }
-
-  /// Index and effect of one self-attention. A table of 2k + 1 rows is clipped at
-  /// k on both sides; the asymmetric one says where.
-  Result<RelationForm> read_relation(const std::string& attention) {
-    const std::string name = attention + "/";
-    if (variables_.find(name + "relative_attention_bias") != nullptr) {
-      return ctranslate2_unsupported({name, "relative_attention_bias"},
-                                     "biases by distance in this format");
-    }
-    RelationForm form;
-    const bool symmetric = variables_.find(name + "relative_position_keys") != nullptr;
-    if (symmetric) {
-      RELATA_TRY_ASSIGN(const TensorInfo* keys, variables_.matrix(name + "relative_position_keys"));
-      if (keys->shape[0] % 2 == 0) {
-        return ctranslate2_error(ErrorCode::tensor_invalid, {name, "relative_position_keys"},
-                                 "has to have an odd number of rows");
-      }
-      form.left = form.right = keys->shape[0] / 2;
-    } else if (variables_.find(name + "relative_asymmetric_position_keys") != nullptr) {
-      RELATA_TRY_ASSIGN(form.left, read_limit(name + "relative_left_max_position"));
-      RELATA_TRY_ASSIGN(form.right, read_limit(name + "relative_right_max_position"));
-    } else {
-      return form;
-    }
-    form.is_there = true;
-    form.values = variables_.find(name + "relative_position_values") != nullptr;
-    return form;
-  }
-
-  static void write_relation(const RelationForm& form, Json& relation) {
-    Json& index = relation["index"];
-    Json& effect = relation["effect"];
-    index["type"] = text(form.is_there ? "clipped_distance" : "none");
-    effect["type"] = text(form.is_there ? "vectors" : "none");
-    if (form.is_there) {
-      index["left"] = Json(form.left);
-      index["right"] = Json(form.right);
-      effect["keys"] = Json(true);
-      effect["values"] = Json(form.values);
-    }
-  }
-
-  Result<std::uint64_t> read_limit(const std::string& name) {
-    RELATA_TRY_ASSIGN(const auto limit, variables_.number(name));
-    if (!limit || *limit < 0 || *limit > kMaxNumber || *limit != std::floor(*limit)) {
-      return ctranslate2_error(ErrorCode::config_invalid, name, "has to be a whole number from 0");
-    }
-    return static_cast<std::uint64_t>(*limit);
   }
 
   /// With a relation the position encodings are not used, even where they are there. Without a
@@ -327,7 +270,7 @@ class ConfigReader {
 
   Ctranslate2Variables& variables_;
   Json config_;
-  RelationForm relations_[2];  // of encoder and decoder
+  Ctranslate2Relation relations_[2];  // of encoder and decoder
   std::uint64_t d_model_ = 0;
   std::uint64_t num_heads_ = 0;
   std::uint64_t head_dim_ = 0;

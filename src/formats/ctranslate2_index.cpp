@@ -46,24 +46,6 @@ bool is_kept(const TensorInfo& info) {
 
 }  // namespace
 
-const Ctranslate2Variable* Ctranslate2Index::find(std::string_view name) const {
-  if (const auto found = variables.find(name); found != variables.end()) {
-    return &found->second;
-  }
-  if (const auto alias = aliases.find(name); alias != aliases.end()) {
-    return &variables.find(alias->second)->second;
-  }
-  constexpr std::string_view kScale = "_scale";
-  if (name.ends_with(kScale)) {
-    const auto alias = aliases.find(name.substr(0, name.size() - kScale.size()));
-    if (alias != aliases.end()) {
-      const auto found = variables.find(alias->second + std::string(kScale));
-      return found != variables.end() ? &found->second : nullptr;
-    }
-  }
-  return nullptr;
-}
-
 /// Reads items out of one chunk. An item that does not end within it is none: `needed` then says
 /// how far it reaches at least.
 struct Ctranslate2Scanner::Cursor {

@@ -26,6 +26,24 @@ Handed ctranslate2_unsupported(const Words& name, const Words& what) {
   return ctranslate2_error(ErrorCode::unsupported, name, {what, " are not supported"});
 }
 
+const Ctranslate2Variable* Ctranslate2Index::find(std::string_view name) const {
+  if (const auto found = variables.find(name); found != variables.end()) {
+    return &found->second;
+  }
+  if (const auto alias = aliases.find(name); alias != aliases.end()) {
+    return &variables.find(alias->second)->second;
+  }
+  constexpr std::string_view kScale = "_scale";
+  if (name.ends_with(kScale)) {
+    const auto alias = aliases.find(name.substr(0, name.size() - kScale.size()));
+    if (alias != aliases.end()) {
+      const auto found = variables.find(alias->second + std::string(kScale));
+      return found != variables.end() ? &found->second : nullptr;
+    }
+  }
+  return nullptr;
+}
+
 const Ctranslate2Variable* Ctranslate2Variables::find(const std::string& name) {
   asked_.insert(name);
   const Ctranslate2Variable* variable = index_.find(name);

@@ -49,6 +49,21 @@ std::string ctranslate2_encoder_embedding(Ctranslate2Variables& variables);
 std::string ctranslate2_relation_keys(Ctranslate2Variables& variables,
                                       const std::string& attention);
 
+/// What the relation of one self-attention is; default: none.
+struct Ctranslate2Relation {
+  bool is_there = false;
+  std::uint64_t left = 0;
+  std::uint64_t right = 0;
+  bool values = false;
+  bool operator==(const Ctranslate2Relation&) const = default;
+};
+/// A table of 2k + 1 rows is clipped at k on both sides; the asymmetric one says where. Errors:
+/// config_invalid, unsupported, tensor_invalid, naming the variable.
+Result<Ctranslate2Relation> read_ctranslate2_relation(Ctranslate2Variables& variables,
+                                                      const std::string& attention);
+/// The `relation` of a stack in our own schema.
+void write_ctranslate2_relation(const Ctranslate2Relation& form, Json& relation);
+
 /// All of our configuration but the ids. layer_norm_epsilon: 0 where config.json has none. Errors:
 /// config_invalid, unsupported, tensor_missing, tensor_invalid, naming the variable.
 Result<Json> read_ctranslate2_config(Ctranslate2Variables& variables, double layer_norm_epsilon);
