@@ -50,16 +50,14 @@ export interface Converted {
   readonly files: readonly string[];
 }
 
-/** Errors: those of the files; option_invalid where `out` is not empty; tensor_invalid for a value that does not fit. */
+/** Errors: those of the files; option_invalid where `out` is no empty folder and none can be made; tensor_invalid for a value that does not fit. */
 export async function convert(
   core: Core,
   folder: Folder,
   out: string,
   dtype: StoredDtype,
 ): Promise<Converted> {
-  const existing = await readdir(out).catch(() => []);
-  if (existing.length > 0)
-    throw new RelataError("option_invalid", "OUT", `OUT: ${out} is there and not empty`);
+  await checkFree(out);
   const watch = { signal: undefined, onScan: () => {} };
   const { model, close } = await openModel(core, folder, watch);
   try {
@@ -70,7 +68,9 @@ export async function convert(
     const texts = new Map<string, Uint8Array | string>(model.tokenizer.files());
     texts.set("config.json", configOf(config, dtype));
     texts.set("generation_config.json", model.generationConfig ?? generationOf(config));
-    await mkdir(out, { recursive: true });
+    await mkdir(out, { recursive: true }).catch((error) => {
+      throw invalidOut(`${out} cannot be made: ${wordsOf(error)}`, error);
+    });
     for (const [name, content] of texts) await writeFile(join(out, name), content);
     const bytes = await writeWeights(readers, model, steps, join(out, "model.safetensors"));
     const files = [...texts.keys(), "model.safetensors"];
@@ -78,6 +78,19 @@ export async function convert(
   } finally {
     await close();
   }
+}
+
+function invalidOut(problem: string, cause?: unknown): RelataError {
+  return new RelataError("option_invalid", "OUT", `OUT: ${problem}`, cause);
+}
+
+/** Whether a folder can be made, or filled, there: said before a model is read for it. */
+async function checkFree(out: string): Promise<void> {
+  const existing = await readdir(out).catch((error: NodeJS.ErrnoException) => {
+    if (error.code === "ENOENT") return [];
+    throw invalidOut(`${out} is no folder to write into: ${wordsOf(error)}`, error);
+  });
+  if (existing.length > 0) throw invalidOut(`${out} is there and not empty`);
 }
 
 function plan(tensors: readonly RawStored[], dtype: StoredDtype): Step[] {

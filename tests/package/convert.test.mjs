@@ -179,6 +179,23 @@ test("wrong calls", async () => {
     const full = relata("convert", file, folder);
     assert.match(full.stderr, /not empty \[option_invalid\]/);
     assert.equal(full.status, 1);
+    const before = readFileSync(file);
+    for (const out of [file, join(file, "below")]) {
+      const { status, stderr } = relata("convert", file, out);
+      assert.equal(status, 1);
+      assert.match(
+        stderr,
+        /^relata: OUT: .* is no folder to write into: ENOTDIR.*\[option_invalid\]\n$/,
+      );
+      assert.ok(stderr.includes(out));
+    }
+    const unusable = relata("convert", file, join(folder, "x".repeat(300)));
+    assert.match(
+      unusable.stderr,
+      /^relata: OUT: .* is no folder to write into: ENAMETOOLONG.*\[option_invalid\]\n$/,
+    );
+    assert.deepEqual(readFileSync(file), before);
+    assert.deepEqual(readdirSync(folder), ["t5.gguf"]);
   });
 });
 

@@ -5,7 +5,14 @@ import { test } from "node:test";
 import { deflateRawSync } from "node:zlib";
 import { Model, RelataError } from "relata";
 import { damaged, errorOf, filesOf, withFolder } from "./fixtures.mjs";
-import { argosFiles, ctranslate2, gguf, withFiles, zip } from "./format-fixtures.mjs";
+import {
+  argosFiles,
+  ctranslate2,
+  ctranslate2Names,
+  gguf,
+  withFiles,
+  zip,
+} from "./format-fixtures.mjs";
 
 const text8 = (text) => new TextEncoder().encode(text);
 const bytes8 = (...parts) =>
@@ -104,18 +111,46 @@ test("cut and changed GGUF files", async () => {
   assert.deepEqual([error.code, error.where.startsWith("t5.gguf")], ["file_damaged", true]);
 });
 
-test("CTranslate2 folders without a part of them", async () => {
-  const without = (...names) =>
-    Object.fromEntries(Object.entries(model.files).filter(([name]) => !names.includes(name)));
-  for (const [names, where] of [
-    [["config.json"], "config.json"],
-    [["shared_vocabulary.json"], "shared_vocabulary.json"],
-    [["sentencepiece.model"], "sentencepiece.model"],
-  ]) {
-    const error = await refused(without(...names));
-    assert.deepEqual([error.code, error.where], ["file_missing", where]);
+const without = (files, missing) =>
+  Object.fromEntries(Object.entries(files).filter(([name]) => name !== missing));
+
+test("the file that a CTranslate2 folder lacks is the one that is named, wherever the folder is", async () => {
+  // Of vocabularies that may end in .json or in .txt, one is named and the other mentioned.
+  const stem = (name) => name.replace(/(_vocabulary)\.(json|txt)$/, "$1");
+  let tried = 0;
+  for (const name of ctranslate2Names) {
+    const one = ctranslate2(name);
+    for (const missing of Object.keys(one.files)) {
+      const files = without(one.files, missing);
+      const errors = [await refused(files)];
+      await withFolder(files, async (folder) => {
+        errors.push(await refused(folder));
+      });
+      await withFiles(files, async (address) => {
+        errors.push(await refused(`${address}/`));
+      });
+      for (const { code, where, message } of errors) {
+        assert.equal(code, "file_missing", `${name} without ${missing}: ${message}`);
+        assert.equal(stem(where.split("/").at(-1)), stem(missing), message);
+        assert.ok(message.includes(missing), message);
+      }
+      tried += 1;
+    }
   }
-  const looked = await refused(without("sentencepiece.model"));
+  assert.equal(tried, 20);
+  const argos = argosFiles(model);
+  for (const missing of Object.keys(argos).filter((name) => !/README|metadata/.test(name))) {
+    const files = without(argos, missing);
+    for (const source of [files, zip(files)]) {
+      const { code, where, message } = await refused(source);
+      assert.equal(code, "file_missing", message);
+      assert.ok(where.endsWith(missing), message);
+    }
+  }
+});
+
+test("CTranslate2 folders that are damaged, and what was looked for", async () => {
+  const looked = await refused(without(model.files, "sentencepiece.model"));
   for (const name of ["source.spm", "spiece.model"]) assert.ok(looked.message.includes(name));
   const cut = { ...model.files, "model.bin": model.files["model.bin"].slice(0, -1) };
   assert.equal((await refused(cut)).code, "file_damaged");

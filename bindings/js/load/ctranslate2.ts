@@ -4,11 +4,13 @@ import type { Core, RawIndex, RawReaders } from "../core.js";
 import { checkSignal, turn } from "../turn.js";
 import type { ModelFiles, WeightsFile } from "./files.js";
 import { kConfig } from "./hugging-face.js";
+import { listTokenizer, piecesIn, vocabulariesIn } from "./list-tokenizer.js";
 import type { OpenedModel } from "./opened.js";
-import { listTokenizer, piecesIn, vocabulariesIn } from "./tokenizers.js";
 
 /** What the core calls the weights. */
 const kName = "model.bin";
+/** Older files hold their special tokens themselves. */
+const kFirstWithConfig = 6;
 
 /**
  * folder: "" or the subfolder with the weights, ending in "/". onScan: how far in the file, where all of it has to be gone
@@ -22,11 +24,14 @@ export async function openCtranslate2(
   onScan: (position: number, file: WeightsFile) => void,
 ): Promise<OpenedModel> {
   const { file } = weights;
-  const config = (await files.small(`${folder}${kConfig}`))?.bytes ?? new Uint8Array(0);
+  const configFile = await files.small(`${folder}${kConfig}`);
+  const config = configFile?.bytes ?? new Uint8Array(0);
   const vocabularies = await vocabulariesIn(files, folder);
   // All small files before the large one, so that the progress knows its end.
   const pieces = await piecesIn(files, folder);
   const version = new DataView((await file.peek(0, 4)).buffer).getUint32(0, true);
+  if (configFile === null && version >= kFirstWithConfig)
+    throw files.missing(`${folder}${kConfig}`, ", which a model.bin of this version needs");
   const readers = await core.readers();
   const index = await scan(readers, weights, onScan, files.signal);
   try {

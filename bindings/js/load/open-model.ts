@@ -6,6 +6,7 @@ import { foreignName, type Kind, kHeadBytes, kindOf, wrongKind } from "../kind.j
 import type { Folder } from "../source.js";
 import { ModelFiles, type SmallFile, type WeightsFile } from "./files.js";
 import { kConfig, openHuggingFace } from "./hugging-face.js";
+import { vocabularyIn } from "./list-tokenizer.js";
 import type { OpenedModel } from "./opened.js";
 
 const kWeights = "model.safetensors";
@@ -188,6 +189,11 @@ class Opening {
       if (found?.kind === "zip") return this.#archive(found.weights);
       const what = found === null ? null : foreignName(found.head);
       if (what !== null && !/\.(json|txt|md)$/i.test(name)) foreign.push(`${name} is ${what}`);
+    }
+    for (const within of ["", kSubfolder]) {
+      const beside = await vocabularyIn(files, within);
+      if (beside !== null)
+        throw files.missing(within + kBinary, `, which goes with ${beside.name}`);
     }
     throw files.missing(missing, foreign.length === 0 ? "" : `; ${foreign.join("; ")}`);
   }

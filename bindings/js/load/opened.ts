@@ -2,7 +2,7 @@
 
 import type { RawContents, RawLoader } from "../core.js";
 import type { WeightsFile } from "./files.js";
-import type { NamedTokenizer } from "./tokenizers.js";
+import type { NamedTokenizer } from "./named-tokenizer.js";
 
 export interface OpenedModel {
   /** Such as "GGUF 3". */
