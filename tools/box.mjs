@@ -46,6 +46,14 @@ const kBoxes = {
     size: "700 MB",
     instead: "",
   },
+  // Judges models of real size.
+  transformers: {
+    variant: "extract",
+    packages: ["python3-torch", "python3-transformers", "libopenblas0-pthread"],
+    env: { LD_LIBRARY_PATH: `/usr/lib/${kTriplet}/openblas-pthread` },
+    size: "2 GB",
+    instead: ", or name a Python that has torch and transformers: --python COMMAND",
+  },
 };
 
 /** A box's folder; another list of packages is another box. */

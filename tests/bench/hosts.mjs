@@ -53,20 +53,42 @@ export function nodeHost(program, made) {
   };
 }
 
-/** Chromium as a host. */
-export async function chromiumHost(made) {
+/** Pages in Chromium, each in a browser of its own, beside which the folders are served; peaks are in MB. */
+export async function chromiumPages(folders) {
   const executablePath = await chromium();
   // Not before the packages are installed.
   const { chromium: playwright } = await import("playwright-core");
   const launch = () => playwright.launch({ executablePath, args: chromiumFlags() });
-  const { url, stop } = await serve(0, {
+  const { url, stop } = await serve(0, { ...folders, "/": here });
+  return {
+    url,
+    async open() {
+      const browser = await launch();
+      const page = await browser.newPage();
+      page.setDefaultTimeout(0);
+      await page.goto(`${url}page.html`);
+      return { page, peak: () => rendererPeak(browser), close: () => browser.close() };
+    },
+    async version() {
+      const browser = await launch();
+      const version = `Chromium ${browser.version()}`;
+      await browser.close();
+      return version;
+    },
+    close: stop,
+  };
+}
+
+/** Chromium as a host. */
+export async function chromiumHost(made) {
+  const pages = await chromiumPages({
     "/package/": kPackage,
     "/models/": join(made.model, ".."),
     "/int8/": made.int8,
     "/peers/": join(made.peers, "node_modules"),
     "/limits/": made.limits.folder,
-    "/": here,
   });
+  const { url } = pages;
   const name = made.model.split("/").at(-1);
   const transformers = `${url}peers/@huggingface/transformers/`;
   const places = {
@@ -85,10 +107,7 @@ export async function chromiumHost(made) {
   };
   return {
     async open(engine, options) {
-      const browser = await launch();
-      const page = await browser.newPage();
-      page.setDefaultTimeout(0);
-      await page.goto(`${url}page.html`);
+      const { page, peak, close } = await pages.open();
       const start = await page.evaluate(
         async (config) => {
           globalThis.bench = await import("./page.mjs");
@@ -96,23 +115,18 @@ export async function chromiumHost(made) {
         },
         { engine, options, places },
       );
-      start.firstTokenMb = await rendererPeak(browser);
+      start.firstTokenMb = await peak();
       return {
         start,
         ask: (message) =>
           message.command === "peak"
-            ? rendererPeak(browser)
+            ? peak()
             : page.evaluate((given) => globalThis.bench.ask(given), message),
-        close: () => browser.close(),
+        close,
       };
     },
-    close: stop,
-    version: async () => {
-      const browser = await launch();
-      const version = `Chromium ${browser.version()}`;
-      await browser.close();
-      return version;
-    },
+    close: pages.close,
+    version: pages.version,
   };
 }
 

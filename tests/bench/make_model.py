@@ -18,8 +18,11 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from onnxruntime.quantization import QuantType, quantize_dynamic
 
-D_MODEL, HEADS, HEAD_DIM, D_FF, LAYERS, VOCAB = 512, 8, 64, 2048, 6, 32128
-BUCKETS, MAX_DISTANCE, EPSILON = 32, 128, 1e-6
+CONFIG = json.loads((Path(__file__).parent / "shapes.json").read_text())["t5-small"]
+D_MODEL, HEADS, HEAD_DIM = CONFIG["d_model"], CONFIG["num_heads"], CONFIG["d_kv"]
+D_FF, LAYERS, VOCAB = CONFIG["d_ff"], CONFIG["num_layers"], CONFIG["vocab_size"]
+BUCKETS, MAX_DISTANCE = CONFIG["relative_attention_num_buckets"], CONFIG["relative_attention_max_distance"]
+EPSILON = CONFIG["layer_norm_epsilon"]
 NEGATIVE = np.float32(-1e9)
 
 
@@ -57,14 +60,8 @@ def make_weights(seed):
 
 
 def write_folder(folder, weights):
-    tokens = {"decoder_start_token_id": 0, "pad_token_id": 0, "eos_token_id": 1}
-    config = {
-        **{"model_type": "t5", "architectures": ["T5ForConditionalGeneration"], "is_encoder_decoder": True},
-        **{"d_model": D_MODEL, "num_heads": HEADS, "d_kv": HEAD_DIM, "d_ff": D_FF, "vocab_size": VOCAB},
-        **{"num_layers": LAYERS, "num_decoder_layers": LAYERS, "layer_norm_epsilon": EPSILON},
-        **{"relative_attention_num_buckets": BUCKETS, "relative_attention_max_distance": MAX_DISTANCE},
-        **{"feed_forward_proj": "relu", "tie_word_embeddings": True, **tokens},
-    }
+    tokens = {name: CONFIG[name] for name in ("decoder_start_token_id", "pad_token_id", "eos_token_id")}
+    config = CONFIG | {"architectures": ["T5ForConditionalGeneration"], "is_encoder_decoder": True}
     # One word, five digits, for every id: a text is its ids. No end token is added.
     pieces = ["<pad>", "</s>", "<unk>"] + [f"\u2581{i:05}" for i in range(3, VOCAB)]
     space = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True}

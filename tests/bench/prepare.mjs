@@ -21,6 +21,8 @@ export const kPeers = {
 };
 const kSeed = 1;
 const kModelScript = join(root, "tests/bench/make_model.py");
+const kRealScript = join(root, "tests/bench/make_real.py");
+const kShapes = join(root, "tests/bench/shapes.json");
 const kLimitsSource = join(root, "tests/bench/limits/limits.cpp");
 
 /** The folder `name`-hash of `inputs` in the cache, filled by `make` unless it is there. */
@@ -50,17 +52,37 @@ function preparePeers() {
 }
 
 function prepareModel() {
-  return cached("t5-small", `${kSeed} ${readFileSync(kModelScript)}`, async (folder) => {
-    await ensureBox("onnx");
-    say("making the model (1.2 GB, about a minute)");
-    const argv = inBox(["python3", kModelScript, folder, String(kSeed)], { box: "onnx" });
-    // Debian's onnx and onnxruntime both register every operator and complain of each other: only a failure is shown.
-    let said = "";
-    const onOutput = (text) => {
-      said += text;
-    };
-    if ((await run(argv, { quiet: true, onOutput })) !== 0)
-      throw new SetupError(`making the model failed: ${said.slice(-1000)}`);
+  return cached(
+    "t5-small",
+    `${kSeed} ${readFileSync(kModelScript)} ${readFileSync(kShapes)}`,
+    async (folder) => {
+      await ensureBox("onnx");
+      say("making the model (1.2 GB, about a minute)");
+      const argv = inBox(["python3", kModelScript, folder, String(kSeed)], { box: "onnx" });
+      // Debian's onnx and onnxruntime both register every operator and complain of each other: only a failure is shown.
+      let said = "";
+      const onOutput = (text) => {
+        said += text;
+      };
+      if ((await run(argv, { quiet: true, onOutput })) !== 0)
+        throw new SetupError(`making the model failed: ${said.slice(-1000)}`);
+    },
+  );
+}
+
+/**
+ * A folder of a shape in shapes.json with random weights, as Hugging Face saves it, its expected.json, and a tokenizer of
+ * single letters. python: a command that has torch and transformers; without one a box is made that has them.
+ */
+export function prepareReal(shape, python, tokenizer) {
+  const inputs = `${shape} ${readFileSync(kRealScript)} ${readFileSync(kShapes)}`;
+  return cached(`real-${shape}`, inputs, async (folder) => {
+    const argv = [...(python ?? ["python3"]), kRealScript, shape, folder];
+    if (python === null) await ensureBox("transformers");
+    say(`making a model of ${shape}'s shape, and what Hugging Face writes with it (some minutes)`);
+    const command = python === null ? inBox(argv, { box: "transformers" }) : argv;
+    if ((await run(command)) !== 0) throw new SetupError("making the model failed");
+    writeFileSync(join(folder, "tokenizer.json"), tokenizer);
   });
 }
 

@@ -1,12 +1,16 @@
 // A model of t5-small's shape with random weights, as files by name: what it says means nothing, what it costs does.
 
+import { readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 process.env.RELATA_ROOT ??= join(dirname(fileURLToPath(import.meta.url)), "../..");
-const { letterTokenizer, lettersOf } = await import("../package/fixtures.mjs");
+export const { letterTokenizer, lettersOf } = await import("../package/fixtures.mjs");
 
-const [vocabSize, width, inner, feedForward, layers, heads] = [32128, 512, 512, 2048, 6, 8];
+export const shapes = JSON.parse(readFileSync(new URL("shapes.json", import.meta.url), "utf8"));
+const config = shapes["t5-small"];
+const { vocab_size: vocabSize, d_model: width, d_ff: feedForward, num_heads: heads } = config;
+const [inner, layers] = [heads * config.d_kv, config.num_layers];
 
 /** A text of `count` tokens. */
 export const textOf = (count) =>
@@ -55,24 +59,6 @@ export function t5Small() {
     state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
     values[i] = (state / 2 ** 32 - 0.5) * 0.1;
   }
-  const config = {
-    ...{
-      model_type: "t5",
-      vocab_size: vocabSize,
-      d_model: width,
-      d_kv: inner / heads,
-      d_ff: feedForward,
-    },
-    ...{
-      num_layers: layers,
-      num_decoder_layers: layers,
-      num_heads: heads,
-      feed_forward_proj: "relu",
-    },
-    ...{ relative_attention_num_buckets: 32, relative_attention_max_distance: 128 },
-    ...{ layer_norm_epsilon: 1e-6, tie_word_embeddings: true },
-    ...{ pad_token_id: 0, eos_token_id: 1, decoder_start_token_id: 0 },
-  };
   return {
     "config.json": new TextEncoder().encode(JSON.stringify(config)),
     "tokenizer.json": letterTokenizer(vocabSize),
