@@ -6,6 +6,15 @@
 
 namespace relata::kernels {
 
+/// x / (1 + e^-u): x times the sigmoid of u.
+template <class Arch>
+simd::Floats<Arch> times_sigmoid(const simd::Floats<Arch>& x, const simd::Floats<Arch>& u) {
+  using Floats = simd::Floats<Arch>;
+  // Below, e^-u is beyond f32, and the quotient closer to zero than anything it is added to.
+  return xsimd::select(u < Floats(-88.0F), Floats(0.0F),
+                       x / (Floats(1.0F) + exponential<Arch>(-u)));
+}
+
 template <class Arch>
 void activate(Activation activation, float* values, int count) {
   using Floats = simd::Floats<Arch>;
@@ -14,7 +23,7 @@ void activate(Activation activation, float* values, int count) {
   const Floats one(1.0F);
   switch (activation) {
     case Activation::relu:
-      simd::transform<Arch>(values, count, [&](auto x) { return xsimd::max(x, zero); });
+      simd::transform<Arch>(values, count, [&](auto x) { return simd::max<Arch>(x, zero); });
       return;
     case Activation::gelu: {
       const Floats inverse_sqrt2(0.70710678118654752F);
@@ -23,22 +32,17 @@ void activate(Activation activation, float* values, int count) {
       return;
     }
     case Activation::gelu_tanh: {
-      const Floats factor(0.79788456080286536F);  // sqrt(2 / pi)
+      // (1 + tanh(u)) / 2 is the sigmoid of 2u.
+      const Floats factor(2 * 0.79788456080286536F);  // 2 sqrt(2 / pi)
       const Floats cubic(0.044715F);
       simd::transform<Arch>(values, count, [&](auto x) {
-        return half * x *
-               (one + xsimd::tanh(factor * simd::multiply_add<Arch>(cubic * x * x, x, x)));
+        return times_sigmoid<Arch>(x, factor * simd::multiply_add<Arch>(cubic * x * x, x, x));
       });
       return;
     }
-    case Activation::silu: {
-      // Below, e^-x is beyond f32, and the quotient closer to zero than anything it is added to.
-      const Floats lowest(-88.0F);
-      simd::transform<Arch>(values, count, [&](auto x) {
-        return xsimd::select(x < lowest, zero, x / (one + exponential<Arch>(-x)));
-      });
+    case Activation::silu:
+      simd::transform<Arch>(values, count, [&](auto x) { return times_sigmoid<Arch>(x, x); });
       return;
-    }
   }
 }
 

@@ -5,11 +5,12 @@
 
 #include "src/kernels/activation.hpp"
 #include "src/kernels/elementwise.hpp"
-#include "src/kernels/int8.hpp"
+#include "src/kernels/rounded_matmul.hpp"
 #include "src/kernels/matmul.hpp"
 #include "src/kernels/normalise.hpp"
 #include "src/kernels/simd.hpp"
 #include "src/kernels/softmax.hpp"
+#include "src/kernels/weight_matrix.hpp"
 
 namespace relata::kernels {
 
@@ -35,16 +36,16 @@ void matmul(Parallel* parallel, MatrixView<const float> input, const WeightMatri
   const double work = static_cast<double>(input.rows) * weight.cols() * weight.depth();
   const bool rounded = weight.type() == WeightType::int8;
   if (rounded) {
-    split(parallel, input.rows, 1, work / 64, [&](int first, int last, int) {
-      round_rows<Arch>(input, weight.int8(), first, last, scratch);
+    split(parallel, input.rows, kRowGroup, work / 64, [&](int first, int last, int) {
+      round_rows<Arch>(input, weight.int8().reach, rounding_budget(127, weight.depth()), first,
+                       last, scratch);
     });
   }
-  split(parallel, weight.cols(), kPanelWidth, work, [&](int first, int last, int thread) {
+  split(parallel, weight.cols(), kPanelWidth, work, [&](int first, int last, int) {
     const auto target = output.slice_cols(first, last - first);
     const float* target_bias = bias != nullptr ? bias + first : nullptr;
     if (rounded) {
-      int8_matmul<Arch>(scratch, weight.int8().slice_cols(first, last), target_bias,
-                        scratch.wide_panels(thread), target);
+      rounded_matmul<Arch>(scratch, weight.int8().slice_cols(first, last), target_bias, target);
     } else {
       // One row of biases for all rows.
       matmul<Arch, simd::kRelaxed>(input, weight.f32().view().slice_cols(first, last),
@@ -102,14 +103,10 @@ bool all_finite(const float* values, int count) {
 }
 
 int argmax(const float* values, int count) {
-  int best = 0;
-  for (int i = 1; i < count; ++i) {
-    // The second clause steps off a NaN in first place; comparisons with NaN are false.
-    if (values[i] > values[best] || (values[best] != values[best] && values[i] == values[i])) {
-      best = i;
-    }
-  }
-  return best;
+  // NaN is never the maximum.
+  const float largest = maximum<Arch>(values, count);
+  const float* found = std::find(values, values + count, largest);
+  return found == values + count ? 0 : static_cast<int>(found - values);
 }
 
 void layer_norm(MatrixView<const float> input, const float* weight, const float* bias,

@@ -26,6 +26,10 @@ using Floats = xsimd::batch<float, Arch>;
 template <class Arch>
 inline constexpr int kWidth = static_cast<int>(Floats<Arch>::size);
 
+/// Whether instructions may be called by name.
+template <class Arch>
+inline constexpr bool kNamedInstructions = std::is_same_v<Arch, BuildArch>;
+
 template <class Arch>
 Floats<Arch> load(const float* source) {
   return Floats<Arch>::load_unaligned(source);
@@ -51,10 +55,33 @@ Floats<Arch> multiply_add(const Floats<Arch>& a, const Floats<Arch>& b, const Fl
   return xsimd::fma(a, b, c);
 }
 
+/// The larger of a and b, a where one is NaN. WebAssembly's own maximum, which keeps NaN and orders
+/// zeros, is several instructions long.
+template <class Arch>
+Floats<Arch> max(const Floats<Arch>& a, const Floats<Arch>& b) {
+#if defined(__wasm_simd128__)
+  if constexpr (kNamedInstructions<Arch>) {
+    return wasm_f32x4_pmax(a, b);
+  }
+#endif
+  return xsimd::select(a < b, b, a);
+}
+
+/// The smaller of a and b, a where one is NaN.
+template <class Arch>
+Floats<Arch> min(const Floats<Arch>& a, const Floats<Arch>& b) {
+#if defined(__wasm_simd128__)
+  if constexpr (kNamedInstructions<Arch>) {
+    return wasm_f32x4_pmin(a, b);
+  }
+#endif
+  return xsimd::select(b < a, b, a);
+}
+
 /// The first `count` < kWidth values, the rest `fill`: the one way in which tails are read
 /// everywhere.
 template <class Arch>
-Floats<Arch> load_tail(const float* source, int count, float fill) {
+[[gnu::noinline]] Floats<Arch> load_tail(const float* source, int count, float fill) {
   float lanes[kWidth<Arch>];
   for (int i = 0; i < kWidth<Arch>; ++i) {
     lanes[i] = i < count ? source[i] : fill;
@@ -64,7 +91,7 @@ Floats<Arch> load_tail(const float* source, int count, float fill) {
 
 /// Writes the first `count` < kWidth lanes and nothing else.
 template <class Arch>
-void store_tail(float* target, const Floats<Arch>& value, int count) {
+[[gnu::noinline]] void store_tail(float* target, const Floats<Arch>& value, int count) {
   float lanes[kWidth<Arch>];
   value.store_unaligned(lanes);
   for (int i = 0; i < count; ++i) {
@@ -72,7 +99,7 @@ void store_tail(float* target, const Floats<Arch>& value, int count) {
   }
 }
 
-// Products of 8-bit weights with 16-bit activations, two neighbours at a time. xsimd has no
+// Products of 8-bit or 16-bit values with 16-bit activations, two neighbours at a time. xsimd has no
 // pairwise product, so this is the one place with instructions by name; widths other than the
 // build's take the plain loops.
 //
@@ -84,9 +111,6 @@ using Ints = xsimd::batch<std::int32_t, Arch>;
 /// Two 16-bit values for each column: [column][pair].
 template <class Arch>
 using Pairs = xsimd::batch<std::int16_t, Arch>;
-
-template <class Arch>
-inline constexpr bool kNamedInstructions = std::is_same_v<Arch, BuildArch>;
 
 /// Widens 2 * kWidth 8-bit values.
 template <class Arch>
@@ -107,7 +131,7 @@ Pairs<Arch> load_pairs(const std::int8_t* source) {
   return Pairs<Arch>::load_unaligned(lanes);
 }
 
-/// 2 * kWidth values that have been widened before.
+/// 2 * kWidth values that are kept in 16 bits.
 template <class Arch>
 Pairs<Arch> load_pairs(const std::int16_t* source) {
   return Pairs<Arch>::load_unaligned(source);
@@ -144,15 +168,24 @@ Ints<Arch> add_pair_products(const Pairs<Arch>& a, const Pairs<Arch>& b, const I
   return sums + Ints<Arch>::load_unaligned(products);
 }
 
-/// Rounds to the nearest integer (ties to even), |value| <= 32767, and stores kWidth 16-bit values.
+/// Rounds to the nearest integers (ties to even), |value| <= 32767, and stores them in 16 bits, two
+/// neighbours at a time: pair p at target[2 * p * stride].
 template <class Arch>
-void store_rounded(std::int16_t* target, const Floats<Arch>& value) {
+void store_pairs(std::int16_t* target, int stride, const Floats<Arch>& value) {
   // Adding 1.5 * 2^23 leaves the rounded integer in the low bits of the sum.
   const auto bits = xsimd::bitwise_cast<std::int32_t>(value + Floats<Arch>(12582912.0F));
+#if defined(__wasm_simd128__)
+  if constexpr (kNamedInstructions<Arch>) {
+    const v128_t pairs = wasm_i16x8_shuffle(bits, bits, 0, 2, 4, 6, 0, 2, 4, 6);
+    wasm_v128_store32_lane(target, pairs, 0);
+    wasm_v128_store32_lane(target + 2 * stride, pairs, 1);
+    return;
+  }
+#endif
   std::int32_t lanes[kWidth<Arch>];
   bits.store_unaligned(lanes);
   for (int i = 0; i < kWidth<Arch>; ++i) {
-    target[i] = static_cast<std::int16_t>(lanes[i]);
+    target[i / 2 * 2 * stride + i % 2] = static_cast<std::int16_t>(lanes[i]);
   }
 }
 
@@ -192,23 +225,53 @@ void store_at(float* target, int i, int count, const Floats<Arch>& value) {
   }
 }
 
-/// values[i] = function(values[i]), a vector at a time. The function is written into the loop once,
-/// for whole vectors and for the tail.
-template <class Arch, class Function>
-void transform(float* values, int count, Function function) {
-  for (int i = 0; i < count; i += kWidth<Arch>) {
-    store_at<Arch>(values, i, count, function(load_at<Arch>(values, i, count, 0)));
+/// The values past the last whole vector of `count`, followed by `fill`, so that a loop over whole
+/// vectors can end with them: a call in its body would cost it its registers.
+template <class Arch>
+class Tail {
+ public:
+  Tail(const float* values, int count, float fill) : whole_(count / kWidth<Arch> * kWidth<Arch>) {
+    if (whole_ < count) {
+      load_tail<Arch>(values + whole_, count - whole_, fill).store_unaligned(lanes_);
+    }
   }
+  /// Where vector i is: among the values, or here.
+  const float* at(const float* values, int i) const { return i < whole_ ? values + i : lanes_; }
+  float* at(float* values, int i) { return i < whole_ ? values + i : lanes_; }
+  /// Copies what has become of the values back.
+  void store(float* values, int count) const {
+    if (whole_ < count) {
+      store_tail<Arch>(values + whole_, load<Arch>(lanes_), count - whole_);
+    }
+  }
+
+ private:
+  int whole_;
+  float lanes_[kWidth<Arch>];
+};
+
+/// values[i] = function(values[i]), a vector at a time. The function is written into the loop once,
+/// for whole vectors and for the tail, which reads `fill` past the end.
+template <class Arch, class Function>
+void transform(float* values, int count, Function function, float fill = 0) {
+  Tail<Arch> tail(values, count, fill);
+  for (int i = 0; i < count; i += kWidth<Arch>) {
+    float* at = tail.at(values, i);
+    function(load<Arch>(at)).store_unaligned(at);
+  }
+  tail.store(values, count);
 }
 
 /// target[i] = function(target[i], source[i]), a vector at a time.
 template <class Arch, class Function>
 void combine(float* target, const float* source, int count, Function function) {
+  Tail<Arch> target_tail(target, count, 0);
+  const Tail<Arch> source_tail(source, count, 0);
   for (int i = 0; i < count; i += kWidth<Arch>) {
-    store_at<Arch>(
-        target, i, count,
-        function(load_at<Arch>(target, i, count, 0), load_at<Arch>(source, i, count, 0)));
+    float* at = target_tail.at(target, i);
+    function(load<Arch>(at), load<Arch>(source_tail.at(source, i))).store_unaligned(at);
   }
+  target_tail.store(target, count);
 }
 
 /// partial = function(partial, values), vector by vector from partial = start; lanes past the end
@@ -216,9 +279,10 @@ void combine(float* target, const float* source, int count, Function function) {
 template <class Arch, class Function>
 Floats<Arch> accumulate(const float* values, int count, float start, float fill,
                         Function function) {
+  const Tail<Arch> tail(values, count, fill);
   Floats<Arch> partial(start);
   for (int i = 0; i < count; i += kWidth<Arch>) {
-    partial = function(partial, load_at<Arch>(values, i, count, fill));
+    partial = function(partial, load<Arch>(tail.at(values, i)));
   }
   return partial;
 }

@@ -13,7 +13,7 @@ inline constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 template <class Arch>
 float maximum(const float* values, int count) {
   return xsimd::reduce_max(simd::accumulate<Arch>(values, count, kMinusInfinity, kMinusInfinity,
-                                                  [](auto a, auto b) { return xsimd::max(a, b); }));
+                                                  [](auto a, auto b) { return simd::max<Arch>(a, b); }));
 }
 
 template <class Arch>
@@ -26,13 +26,15 @@ void softmax(float* values, int count) {
   }
   const simd::Floats<Arch> shift(largest);
   simd::Floats<Arch> sums(0.0F);
-  for (int i = 0; i < count; i += simd::kWidth<Arch>) {
-    // Lanes past the end are exp(-inf) = 0.
-    const auto weights =
-        exponential<Arch>(simd::load_at<Arch>(values, i, count, kMinusInfinity) - shift);
-    simd::store_at<Arch>(values, i, count, weights);
-    sums += weights;
-  }
+  // Lanes past the end are exp(-inf) = 0.
+  simd::transform<Arch>(
+      values, count,
+      [&](auto value) {
+        const auto weight = exponential<Arch>(value - shift);
+        sums += weight;
+        return weight;
+      },
+      kMinusInfinity);
   const simd::Floats<Arch> factor(1 / xsimd::reduce_add(sums));
   simd::transform<Arch>(values, count, [&factor](auto value) { return value * factor; });
 }

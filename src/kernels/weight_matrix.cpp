@@ -27,15 +27,10 @@ void for_each_panel(int first, int rows, Use use) {
 
 }  // namespace
 
-Result<RoundedRows> RoundedRows::allocate(int rows, int max_depth, int num_threads,
-                                          const char* where) {
+Result<RoundedRows> RoundedRows::allocate(int rows, int max_depth, const char* where) {
   RoundedRows scratch;
-  scratch.num_threads = num_threads;
   RELATA_TRY(scratch.values.reset(static_cast<std::uint64_t>(rows) * padded(max_depth, 2), where));
   RELATA_TRY(scratch.scales.reset(static_cast<std::uint64_t>(rows), where));
-  RELATA_TRY(scratch.panels.reset(
-      padded(max_depth, 2) * kPanelWidth * kWidePanels * static_cast<std::uint64_t>(num_threads),
-      where));
   return scratch;
 }
 
@@ -145,7 +140,12 @@ void WeightMatrix::copy_row(int col, float* values) const {
 }
 
 Int8View WeightMatrix::int8() const {
-  return {values_.data(), column_scales_.data(), reach_.data(), cols_, depth_};
+  return {values_.data(),
+          column_scales_.data(),
+          reach_.data(),
+          cols_,
+          depth_,
+          static_cast<std::ptrdiff_t>(padded(depth_, 2)) * kPanelWidth};
 }
 
 std::ptrdiff_t WeightMatrix::place(int col, int k) const {

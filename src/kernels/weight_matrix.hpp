@@ -9,45 +9,11 @@
 #include "src/base/matrix_view.hpp"
 #include "src/base/parallel.hpp"
 #include "src/kernels/kernels.hpp"
+#include "src/kernels/rounded.hpp"
 
 namespace relata::kernels {
 
 enum class WeightType { f32, int8 };
-
-/// int8 columns in panels of kPanelWidth, inside a panel two neighbouring values of all its columns
-/// at a time: data[panel][k / 2][column in panel][k % 2]. See int8.hpp for what the numbers mean.
-struct Int8View {
-  const std::int8_t* data = nullptr;
-  const float* column_scales = nullptr;  // [cols, padded to a panel]
-  const float* reach = nullptr;          // [depth] the largest weight of each input
-  int cols = 0;
-  int depth = 0;
-
-  /// Columns [first, last); first at the beginning of a panel.
-  Int8View slice_cols(int first, int last) const {
-    const std::ptrdiff_t column_bytes = depth + depth % 2;
-    return {data + first * column_bytes, column_scales + first, reach, last - first, depth};
-  }
-};
-
-/// Panels of int8 weights that a thread widens at a time.
-inline constexpr int kWidePanels = 3;
-
-/// Scratch of a product with int8 weights: the activations, rounded to 16 bits, and some panels of
-/// weights, widened to as many.
-struct RoundedRows {
-  AlignedBuffer<std::int16_t> values;  // [rows, depth rounded up to even]
-  AlignedBuffer<float> scales;         // [rows]
-  AlignedBuffer<std::int16_t> panels;  // [threads, kWidePanels, depth rounded up to even, panel]
-  int num_threads = 1;
-
-  static Result<RoundedRows> allocate(int rows, int max_depth, int num_threads, const char* where);
-  /// The panels of one thread.
-  std::int16_t* wide_panels(int thread) {
-    return panels.data() +
-           panels.size() / static_cast<std::size_t>(num_threads) * static_cast<std::size_t>(thread);
-  }
-};
 
 /// Whether 8-bit weights are in range: -127..127, so that a product can count on them.
 bool in_range(std::span<const std::int8_t> values);
@@ -83,6 +49,7 @@ class WeightMatrix {
   void copy_row(int col, float* values) const;
 
   const PackedMatrix& f32() const { return f32_; }
+  /// See rounded_matmul.hpp for what the numbers mean.
   Int8View int8() const;
 
  private:

@@ -39,7 +39,7 @@ void attend_tile(int head, const Relation* relation, const RelationTile& tile,
   const int visible = tile.visible_keys(queries.rows - 1);
   // Whole vectors of keys: what lies past the visible ones is computed and never read.
   const int key_columns = kernels::round_up_to_vector(visible);
-  kernels::matmul(queries, keys.view(key_columns, keys.depth()), nullptr,
+  kernels::matmul(queries, keys, visible, scratch.rounded,
                   scratch.scores.view().slice_rows(0, queries.rows).slice_cols(0, key_columns));
   const auto scores = scratch.scores.view().slice_rows(0, queries.rows).slice_cols(0, visible);
   if (trace != nullptr) {
@@ -62,7 +62,7 @@ void attend_tile(int head, const Relation* relation, const RelationTile& tile,
     record(scores, tile, trace->num_queries, trace->weights);
     trace->num_queries += queries.rows;
   }
-  kernels::matmul(scores, values.view(values.cols(), visible), nullptr, context);
+  kernels::matmul(scores, values, visible, scratch.rounded, context);
   if (relation != nullptr) {
     relation->add_context(head, scores, tile, scratch.relation, context);
   }

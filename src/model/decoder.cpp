@@ -51,9 +51,10 @@ Result<Decoder> Decoder::start(const Model& model, MatrixView<const float> encod
 Result<void> Decoder::add_source(MatrixView<const float> encoded) {
   const Config& config = model_->config;
   const StackWeights& stack = model_->weights.decoder;
-  RELATA_TRY_ASSIGN(auto source, KvCache::allocate(config, encoded.rows));
+  RELATA_TRY_ASSIGN(auto source, KvCache::allocate(config, model_->weights.type(), encoded.rows));
   RELATA_TRY_ASSIGN(auto self,
-                    KvCache::allocate(config, std::min(kFirstCapacity, limits_.max_target_length)));
+                    KvCache::allocate(config, model_->weights.type(),
+                                                std::min(kFirstCapacity, limits_.max_target_length)));
   const int chunk = std::min(encoded.rows, kProjectionRows);
   RELATA_TRY_ASSIGN(auto workspace, Workspace::allocate(config, stack.relations, chunk, 0, false,
                                                         model_->parallel.get()));
@@ -97,7 +98,7 @@ Result<void> Decoder::reorder(std::span<const int> parents) {
       children[i].self = std::move(*fitting);
       spare_.erase(fitting);
     } else {
-      RELATA_TRY_ASSIGN(children[i].self, KvCache::allocate(model_->config, original.capacity()));
+      RELATA_TRY_ASSIGN(children[i].self, KvCache::allocate(model_->config, model_->weights.type(), original.capacity()));
     }
     for (std::size_t layer = 0; layer < original.layers.size(); ++layer) {
       children[i].self.layers[layer].assign(original.layers[layer]);
@@ -143,7 +144,7 @@ Result<void> Decoder::make_room(Hypothesis& hypothesis, int length) {
   }
   const int capacity =
       std::min(std::max(length, 2 * hypothesis.self.capacity()), limits_.max_target_length);
-  RELATA_TRY_ASSIGN(auto larger, KvCache::allocate(model_->config, capacity));
+  RELATA_TRY_ASSIGN(auto larger, KvCache::allocate(model_->config, model_->weights.type(), capacity));
   for (std::size_t layer = 0; layer < larger.layers.size(); ++layer) {
     larger.layers[layer].assign(hypothesis.self.layers[layer]);
   }

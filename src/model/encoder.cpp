@@ -75,7 +75,7 @@ Result<Matrix> encode(const Model& model, std::span<const Source> sources,
   const int rows = static_cast<int>(total);
   RELATA_TRY_ASSIGN(auto workspace, Workspace::allocate(config, stack.relations, rows, longest,
                                                         traced, model.parallel.get()));
-  RELATA_TRY_ASSIGN(auto memory, KeyValues::allocate(config, longest));
+  RELATA_TRY_ASSIGN(auto memory, KeyValues::allocate(config, model.weights.type(), longest));
   RELATA_TRY_ASSIGN(auto result, Matrix::allocate(rows, config.d_model, "encoder output"));
   const auto hidden = result.view();
   const auto output = workspace.sublayer_output.view();

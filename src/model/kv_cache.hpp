@@ -1,21 +1,21 @@
 // Keys and values of one attention, kept per head in the packed form that the products read, so
-// that appending a position writes head_dim floats twice and a step never copies what came before.
+// that appending a position writes head_dim numbers twice and a step never copies what came before.
 #pragma once
 
 #include <vector>
 
-#include "src/kernels/kernels.hpp"
+#include "src/kernels/cached_matrix.hpp"
 #include "src/model/config.hpp"
 
 namespace relata {
 
 struct KeyValues {
-  std::vector<kernels::PackedMatrix> keys;    // per head: [capacity columns, depth head_dim]
-  std::vector<kernels::PackedMatrix> values;  // per head: [head_dim columns, depth capacity]
+  std::vector<kernels::CachedMatrix> keys;    // per head
+  std::vector<kernels::CachedMatrix> values;  // per head
   int length = 0;                             // positions held
   int capacity = 0;
 
-  static Result<KeyValues> allocate(const Config& config, int capacity);
+  static Result<KeyValues> allocate(const Config& config, kernels::WeightType type, int capacity);
   /// = other, of which only what is filled is copied. other.length <= capacity.
   void assign(const KeyValues& other);
   /// keys and values [n, num_heads * head_dim], n <= capacity - length.
@@ -26,7 +26,7 @@ struct KeyValues {
 struct KvCache {
   std::vector<KeyValues> layers;
 
-  static Result<KvCache> allocate(const Config& config, int capacity);
+  static Result<KvCache> allocate(const Config& config, kernels::WeightType type, int capacity);
   int capacity() const { return layers.front().capacity; }
   int length() const { return layers.front().length; }
 };

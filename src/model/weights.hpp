@@ -72,6 +72,8 @@ struct Weights {
   StackWeights encoder;
   StackWeights decoder;
 
+  /// What all matrices are kept in.
+  kernels::WeightType type() const { return embedding.type(); }
   /// The embedding of the decoder's tokens.
   const kernels::WeightMatrix& target_embedding() const {
     return decoder_embedding.cols() > 0 ? decoder_embedding : embedding;

@@ -19,6 +19,7 @@ inline constexpr int kQueryTile = 16;
 struct TileScratch {
   Matrix scores;           // [kQueryTile, keys rounded up to a panel]
   Matrix relation_scores;  // the same, only while a trace is recorded
+  kernels::RoundedRows rounded;  // a tile of queries, then of weights, beside int8 weights
   RelationScratch relation;
 };
 

@@ -130,7 +130,7 @@ class Products {
   Products(WeightType type, int rows) {
     input_ = std::move(Matrix::allocate(rows, 2048, "bench").value());
     output_ = std::move(Matrix::allocate(rows, 32128, "bench").value());
-    scratch_ = std::move(relata::kernels::RoundedRows::allocate(rows, 2048, 1, "bench").value());
+    scratch_ = std::move(relata::kernels::RoundedRows::allocate(rows, 2048, "bench").value());
     weights_ = decoder_weights(type);
     std::uint32_t seed = 7;
     std::generate_n(input_.view().data, rows * 2048, [&] { return random_value(seed); });

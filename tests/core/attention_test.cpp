@@ -87,7 +87,8 @@ Expected attend_one(const float* query, const GuardedMatrix& keys, const Guarded
 }
 
 /// Attends with every query of a sequence of n and compares contexts, and the trace where `traced`.
-void check_attention(int n, int clip, AttentionKind kind, bool traced) {
+void check_attention(int n, int clip, AttentionKind kind, bool traced,
+                     kernels::WeightType type = kernels::WeightType::f32) {
   const Config config = make_config();
   std::mt19937 random(static_cast<unsigned>(n + clip));
   const int num_relations = 2 * clip + 1;
@@ -104,7 +105,7 @@ void check_attention(int n, int clip, AttentionKind kind, bool traced) {
   keys.fill(random);
   values.fill(random);
   context.fill_constant(NAN);
-  auto memory = KeyValues::allocate(config, n + 9);
+  auto memory = KeyValues::allocate(config, type, n + 9);
   auto workspace = Workspace::allocate(config, relations, n, n, traced);
   REQUIRE(memory.ok());
   REQUIRE(workspace.ok());
@@ -147,8 +148,11 @@ void check_attention(int n, int clip, AttentionKind kind, bool traced) {
   }
   // Values are below 2 and scores below 20: their rounding moves weights by that much, and sums by
   // one part a term.
-  CHECK_LE(worst_context, kEpsilon * (4 * 20 + n));
-  CHECK_LE(worst_weight, kEpsilon * (20 + n));
+  // Rounded to 12 bits, keys move a score by at most 20 / 2^13, which moves weights by twice that and
+  // what they sum up, values below 2, by four times; the values themselves are rounded, too.
+  const double rounding = type == kernels::WeightType::int8 ? 20.0 / 8192 : 0;
+  CHECK_LE(worst_context, kEpsilon * (4 * 20 + n) + 4 * rounding);
+  CHECK_LE(worst_weight, kEpsilon * (20 + n) + 2 * rounding);
   CHECK(context.guards_intact());
   if (traced) {
     CHECK_EQ(trace.heads().size(), 1);
@@ -166,6 +170,7 @@ TEST_CASE("attention equals double loops, from one token to many tiles") {
         CAPTURE(n);
         CAPTURE(static_cast<int>(kind));
         check_attention(n, 3, kind, traced);
+        check_attention(n, 3, kind, traced, kernels::WeightType::int8);
       }
     }
   }
