@@ -36,11 +36,11 @@ Result<CachedMatrix> CachedMatrix::allocate(CachedRole role, WeightType type, in
     return cached;
   }
   cached.panel_stride_ = static_cast<std::ptrdiff_t>(depth + depth % 2) * kPanelWidth;
-  RELATA_TRY(cached.rounded_.reset(
-      static_cast<std::uint64_t>(in_panels(cols)) * static_cast<std::uint64_t>(cached.panel_stride_),
-      where));
-  RELATA_TRY(cached.scales_.reset(static_cast<std::uint64_t>(in_panels(capacity)) * kPanelWidth,
-                                  where));
+  RELATA_TRY(cached.rounded_.reset(static_cast<std::uint64_t>(in_panels(cols)) *
+                                       static_cast<std::uint64_t>(cached.panel_stride_),
+                                   where));
+  RELATA_TRY(
+      cached.scales_.reset(static_cast<std::uint64_t>(in_panels(capacity)) * kPanelWidth, where));
   return cached;
 }
 
@@ -50,14 +50,14 @@ void CachedMatrix::set(int position, const float* values) {
     keys ? f32_.set_column(position, values) : f32_.set_depth_row(position, values);
     return;
   }
-  const float steps = steps_per_unit(extent_of<Arch>(values, nullptr, head_dim_),
-                                     keys ? kLargestKey : kLargestValue,
-                                     std::numeric_limits<float>::infinity());
+  const float steps =
+      steps_per_unit(extent_of<Arch>(values, nullptr, head_dim_),
+                     keys ? kLargestKey : kLargestValue, std::numeric_limits<float>::infinity());
   scales_[static_cast<std::size_t>(position)] = step_size(steps);
   if (keys) {
-    round_pairs<Arch>(values, nullptr, head_dim_, steps, kPanelWidth,
-                      rounded_.data() + position / kPanelWidth * panel_stride_ +
-                          2 * (position % kPanelWidth));
+    round_pairs<Arch>(
+        values, nullptr, head_dim_, steps, kPanelWidth,
+        rounded_.data() + position / kPanelWidth * panel_stride_ + 2 * (position % kPanelWidth));
     return;
   }
   constexpr int kWidth = simd::kWidth<Arch>;
@@ -97,8 +97,8 @@ Int16View CachedMatrix::rounded(int length) const {
   return role_ == CachedRole::keys
              ? Int16View{rounded_.data(), scales_.data(), nullptr, round_up_to_vector(length),
                          head_dim_,       panel_stride_}
-             : Int16View{rounded_.data(), nullptr, scales_.data(), head_dim_, length,
-                         panel_stride_};
+             : Int16View{rounded_.data(), nullptr, scales_.data(),
+                         head_dim_,       length,  panel_stride_};
 }
 
 void matmul(MatrixView<const float> input, const CachedMatrix& cached, int length,

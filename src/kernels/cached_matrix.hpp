@@ -34,7 +34,6 @@ class CachedMatrix {
   Int16View rounded(int length) const;
 
  private:
-
   CachedRole role_ = CachedRole::keys;
   WeightType type_ = WeightType::f32;
   int head_dim_ = 0;

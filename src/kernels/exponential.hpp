@@ -6,8 +6,8 @@
 
 namespace relata::kernels {
 
-/// The constants of `exponential`, defined where no compiler sees them: V8 would build each of those
-/// it knows anew at every use, from a number in an integer register, instead of loading it.
+/// The constants of `exponential`, defined where no compiler sees them: V8 would build each of
+/// those it knows anew at every use, from a number in an integer register, instead of loading it.
 struct ExponentialConstants {
   float lowest;   // e^-88.02 and less are 0
   float highest;  // e^88 is near the largest float

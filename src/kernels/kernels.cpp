@@ -5,9 +5,9 @@
 
 #include "src/kernels/activation.hpp"
 #include "src/kernels/elementwise.hpp"
-#include "src/kernels/rounded_matmul.hpp"
 #include "src/kernels/matmul.hpp"
 #include "src/kernels/normalise.hpp"
+#include "src/kernels/rounded_matmul.hpp"
 #include "src/kernels/simd.hpp"
 #include "src/kernels/softmax.hpp"
 #include "src/kernels/weight_matrix.hpp"

@@ -9,16 +9,17 @@
 
 namespace relata::kernels {
 
-/// Rows rows of input times the first Vectors vectors of each of Panels panels. The sums start from
+/// Rows rows of input times the first Vectors vectors of each of Panels panels, which are
+/// panel_stride floats apart, and their columns in start and output panel_cols. The sums start from
 /// the rows of `start` (null: from zero).
 template <class Arch, bool Relaxed, int Rows, int Vectors, int Panels = 1>
 void matmul_tile(const float* input, int input_stride, const float* panel, int depth,
                  const float* start, int start_stride, float* output, int output_stride,
-                 std::ptrdiff_t panel_stride = 0) {
+                 std::ptrdiff_t panel_stride = 0, int panel_cols = 0) {
   using Floats = simd::Floats<Arch>;
   constexpr int kVectors = Panels * Vectors;
-  const auto column = [](int v) {
-    return v / Vectors * kPanelWidth + v % Vectors * simd::kWidth<Arch>;
+  const auto column = [panel_cols](int v) {
+    return v / Vectors * panel_cols + v % Vectors * simd::kWidth<Arch>;
   };
   Floats sums[Rows][kVectors];
   for (int r = 0; r < Rows; ++r) {
@@ -115,14 +116,18 @@ void matmul(MatrixView<const float> input, const PackedView& weight, MatrixView<
   const float* panel = weight.data;
   int first = 0;
   if (input.rows == 1) {
-    // One row waits for memory: two streams at once keep more of it on its way.
-    constexpr int kStreams = 2;
-    for (; first + kStreams * kPanelWidth <= weight.cols; first += kStreams * kPanelWidth) {
+    // One row waits for memory: reading at several places far from one another, each of them on and
+    // on, keeps more of it on its way than reading neighbours does.
+    constexpr int kStreams = 3;
+    const int panels = weight.cols / kPanelWidth / kStreams;  // of each stream
+    const int cols = panels * kPanelWidth;
+    for (; first < cols; first += kPanelWidth, panel += weight.panel_stride) {
       matmul_tile<Arch, Relaxed, 1, kVectors, kStreams>(
           input.data, 0, panel, weight.depth, start.data == nullptr ? nullptr : start.data + first,
-          0, output.data + first, 0, weight.panel_stride);
-      panel += kStreams * weight.panel_stride;
+          0, output.data + first, 0, panels * weight.panel_stride, cols);
     }
+    first = kStreams * cols;
+    panel = weight.data + kStreams * panels * weight.panel_stride;
   }
   for (; first < weight.cols; first += kPanelWidth, panel += weight.panel_stride) {
     const int cols = weight.cols - first;

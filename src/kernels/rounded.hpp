@@ -1,5 +1,5 @@
-// Operands of products of integers: weights kept in 8 bits, keys and values kept in 16 bits, and the
-// rows they are multiplied with.
+// Operands of products of integers: weights kept in 8 bits, keys and values kept in 16 bits, and
+// the rows they are multiplied with.
 #pragma once
 
 #include <algorithm>
@@ -42,8 +42,8 @@ using Int16View = RoundedView<std::int16_t>;
 inline constexpr int kRowGroup = 4;
 
 /// Scratch: rows of the first operand, rounded to 16 bits. They lie in groups of kRowGroup, two
-/// neighbouring integers of each row at a time ([k / 2][row in group][k % 2]); rows that do not fill
-/// a group lie one by one. A row has one scale.
+/// neighbouring integers of each row at a time ([k / 2][row in group][k % 2]); rows that do not
+/// fill a group lie one by one. A row has one scale.
 struct RoundedRows {
   AlignedBuffer<std::int16_t> values;  // [rows, depth rounded up to even]
   AlignedBuffer<float> scales;         // [rows]

@@ -1,5 +1,5 @@
-// Products of integers, so that the result is the same to the bit in every build, at every number of
-// rows and on every machine.
+// Products of integers, so that the result is the same to the bit in every build, at every number
+// of rows and on every machine.
 //
 // Weights: q[c][k] * column_scale[c] * reach[k] with 8 bits each. reach[k], the largest weight of
 // input k, levels the inputs before rounding: one whose weights are all small would otherwise lose
@@ -83,8 +83,8 @@ template <class Arch>
 }
 
 /// Steps per unit at which values of an extent stay within `limit` each and within `budget`
-/// together. Zero for a row of zeros and for one too small to be divided by; NaN where a value is no
-/// number.
+/// together. Zero for a row of zeros and for one too small to be divided by; NaN where a value is
+/// no number.
 inline float steps_per_unit(const Extent& extent, float limit, float budget) {
   if (!(extent.sum <= std::numeric_limits<float>::max())) {
     return std::numeric_limits<float>::quiet_NaN();
@@ -205,31 +205,38 @@ void rounded_matmul(const RoundedRows& scratch, const RoundedView<Value>& second
   // operands.
   constexpr int kPanelVectors = kPanelWidth / simd::kWidth<Arch>;
   constexpr int kVectors = std::min(2, kPanelVectors);
-  // A product of one row waits for memory: several panels at once keep more of it on its way.
+  // A product of one row waits for memory: reading at several places far from one another, each of
+  // them on and on, keeps more of it on its way than reading neighbours does.
   constexpr int kStreams = 3;
   // Rows whose sums wait to be scaled together: whole groups.
   constexpr int kRows = 8 * kRowGroup;
   const std::ptrdiff_t depth = second.depth + second.depth % 2;
   const auto sum = [&]<int Rows, int Panels, int Vectors>(int i, int col, std::int32_t* sums,
-                                                          int stride) {
+                                                          int stride, int panels_between) {
     sum_products<Arch, Rows, Panels, Vectors>(
         scratch.values.data() + i * depth,
         second.data + col / kPanelWidth * second.panel_stride + 2 * (col % kPanelWidth),
-        second.panel_stride, second.depth, sums, stride);
+        panels_between * second.panel_stride, second.depth, sums, stride);
   };
   const auto scale = [&](const std::int32_t* sums, int stride, int i, int rows, int col) {
-    scale_sums<Arch>(sums, stride, scratch.scales.data() + i,
-                     second.column_scales == nullptr ? nullptr : second.column_scales + col,
-                     bias != nullptr ? bias + col : nullptr,
-                     output.slice_rows(i, rows).slice_cols(col, std::min(stride, second.cols - col)));
+    scale_sums<Arch>(
+        sums, stride, scratch.scales.data() + i,
+        second.column_scales == nullptr ? nullptr : second.column_scales + col,
+        bias != nullptr ? bias + col : nullptr,
+        output.slice_rows(i, rows).slice_cols(col, std::min(stride, second.cols - col)));
   };
   int col = 0;
   if (output.rows == 1) {
-    for (; col + kStreams * kPanelWidth <= second.cols; col += kStreams * kPanelWidth) {
+    const int panels = second.cols / kPanelWidth / kStreams;  // of each stream
+    for (int panel = 0; panel < panels; ++panel) {
       std::int32_t sums[kStreams * kPanelWidth];
-      sum.template operator()<1, kStreams, kPanelVectors>(0, col, sums, 0);
-      scale(sums, kStreams * kPanelWidth, 0, 1, col);
+      sum.template operator()<1, kStreams, kPanelVectors>(0, panel * kPanelWidth, sums, 0, panels);
+      for (int stream = 0; stream < kStreams; ++stream) {
+        scale(sums + stream * kPanelWidth, kPanelWidth, 0, 1,
+              (stream * panels + panel) * kPanelWidth);
+      }
     }
+    col = kStreams * panels * kPanelWidth;
   }
   for (; col < second.cols; col += kPanelWidth) {
     for (int first = 0; first < output.rows; first += kRows) {
@@ -239,11 +246,11 @@ void rounded_matmul(const RoundedRows& scratch, const RoundedView<Value>& second
       for (; i + kRowGroup <= rows; i += kRowGroup) {
         for (int part = 0; part < kPanelWidth; part += kVectors * simd::kWidth<Arch>) {
           sum.template operator()<kRowGroup, 1, kVectors>(
-              first + i, col + part, sums + i * kPanelWidth + part, kPanelWidth);
+              first + i, col + part, sums + i * kPanelWidth + part, kPanelWidth, 0);
         }
       }
       for (; i < rows; ++i) {
-        sum.template operator()<1, 1, kPanelVectors>(first + i, col, sums + i * kPanelWidth, 0);
+        sum.template operator()<1, 1, kPanelVectors>(first + i, col, sums + i * kPanelWidth, 0, 0);
       }
       scale(sums, kPanelWidth, first, rows, col);
     }

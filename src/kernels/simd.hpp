@@ -99,8 +99,8 @@ template <class Arch>
   }
 }
 
-// Products of 8-bit or 16-bit values with 16-bit activations, two neighbours at a time. xsimd has no
-// pairwise product, so this is the one place with instructions by name; widths other than the
+// Products of 8-bit or 16-bit values with 16-bit activations, two neighbours at a time. xsimd has
+// no pairwise product, so this is the one place with instructions by name; widths other than the
 // build's take the plain loops.
 //
 // The activations are kept as 16-bit integers in memory: V8 14 and later turns a product of two

@@ -12,8 +12,9 @@ inline constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
 template <class Arch>
 float maximum(const float* values, int count) {
-  return xsimd::reduce_max(simd::accumulate<Arch>(values, count, kMinusInfinity, kMinusInfinity,
-                                                  [](auto a, auto b) { return simd::max<Arch>(a, b); }));
+  return xsimd::reduce_max(
+      simd::accumulate<Arch>(values, count, kMinusInfinity, kMinusInfinity,
+                             [](auto a, auto b) { return simd::max<Arch>(a, b); }));
 }
 
 template <class Arch>

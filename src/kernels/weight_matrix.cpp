@@ -140,12 +140,9 @@ void WeightMatrix::copy_row(int col, float* values) const {
 }
 
 Int8View WeightMatrix::int8() const {
-  return {values_.data(),
-          column_scales_.data(),
-          reach_.data(),
-          cols_,
-          depth_,
-          static_cast<std::ptrdiff_t>(padded(depth_, 2)) * kPanelWidth};
+  return {values_.data(), column_scales_.data(),
+          reach_.data(),  cols_,
+          depth_,         static_cast<std::ptrdiff_t>(padded(depth_, 2)) * kPanelWidth};
 }
 
 std::ptrdiff_t WeightMatrix::place(int col, int k) const {

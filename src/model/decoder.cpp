@@ -54,7 +54,7 @@ Result<void> Decoder::add_source(MatrixView<const float> encoded) {
   RELATA_TRY_ASSIGN(auto source, KvCache::allocate(config, model_->weights.type(), encoded.rows));
   RELATA_TRY_ASSIGN(auto self,
                     KvCache::allocate(config, model_->weights.type(),
-                                                std::min(kFirstCapacity, limits_.max_target_length)));
+                                      std::min(kFirstCapacity, limits_.max_target_length)));
   const int chunk = std::min(encoded.rows, kProjectionRows);
   RELATA_TRY_ASSIGN(auto workspace, Workspace::allocate(config, stack.relations, chunk, 0, false,
                                                         model_->parallel.get()));
@@ -98,7 +98,8 @@ Result<void> Decoder::reorder(std::span<const int> parents) {
       children[i].self = std::move(*fitting);
       spare_.erase(fitting);
     } else {
-      RELATA_TRY_ASSIGN(children[i].self, KvCache::allocate(model_->config, model_->weights.type(), original.capacity()));
+      RELATA_TRY_ASSIGN(children[i].self, KvCache::allocate(model_->config, model_->weights.type(),
+                                                            original.capacity()));
     }
     for (std::size_t layer = 0; layer < original.layers.size(); ++layer) {
       children[i].self.layers[layer].assign(original.layers[layer]);
@@ -144,7 +145,8 @@ Result<void> Decoder::make_room(Hypothesis& hypothesis, int length) {
   }
   const int capacity =
       std::min(std::max(length, 2 * hypothesis.self.capacity()), limits_.max_target_length);
-  RELATA_TRY_ASSIGN(auto larger, KvCache::allocate(model_->config, model_->weights.type(), capacity));
+  RELATA_TRY_ASSIGN(auto larger,
+                    KvCache::allocate(model_->config, model_->weights.type(), capacity));
   for (std::size_t layer = 0; layer < larger.layers.size(); ++layer) {
     larger.layers[layer].assign(hypothesis.self.layers[layer]);
   }

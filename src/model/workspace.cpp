@@ -26,17 +26,15 @@ Result<Workspace> Workspace::allocate(const Config& config, const std::vector<Re
     RELATA_TRY(workspace.gate.reset(max_rows, config.d_ff, kWhere));
   }
   const int widest = std::max({config.d_model, config.d_ff, heads_width});
-  RELATA_TRY_ASSIGN(workspace.rounded,
-                    kernels::RoundedRows::allocate(max_rows, widest, kWhere));
+  RELATA_TRY_ASSIGN(workspace.rounded, kernels::RoundedRows::allocate(max_rows, widest, kWhere));
   for (int thread = 0; thread < num_threads; ++thread) {
     TileScratch tile;
     RELATA_TRY(tile.scores.reset(tile_rows, key_columns, kWhere));
     if (with_trace) {
       RELATA_TRY(tile.relation_scores.reset(tile_rows, key_columns, kWhere));
     }
-    RELATA_TRY_ASSIGN(tile.rounded,
-                      kernels::RoundedRows::allocate(
-                          tile_rows, std::max(config.head_dim, max_keys), kWhere));
+    RELATA_TRY_ASSIGN(tile.rounded, kernels::RoundedRows::allocate(
+                                        tile_rows, std::max(config.head_dim, max_keys), kWhere));
     // All layers of a stack have relations of one shape.
     if (!relations.empty()) {
       RELATA_TRY_ASSIGN(tile.relation, relations.front().make_scratch(tile_rows));

@@ -101,7 +101,8 @@ int main() {
   config.d_ff = 1;
   const int width = kHeads * kHeadDim;
   const Matrix queries = random_matrix(kLength, width, 4);
-  auto memory = std::move(relata::KeyValues::allocate(config, relata::kernels::WeightType::f32, kLength).value());
+  auto memory = std::move(
+      relata::KeyValues::allocate(config, relata::kernels::WeightType::f32, kLength).value());
   memory.append(std::as_const(queries).view(), random_matrix(kLength, width, 5).view());
   Matrix context = random_matrix(kLength, width, 6);
 

@@ -148,8 +148,8 @@ void check_attention(int n, int clip, AttentionKind kind, bool traced,
   }
   // Values are below 2 and scores below 20: their rounding moves weights by that much, and sums by
   // one part a term.
-  // Rounded to 12 bits, keys move a score by at most 20 / 2^13, which moves weights by twice that and
-  // what they sum up, values below 2, by four times; the values themselves are rounded, too.
+  // Rounded to 12 bits, keys move a score by at most 20 / 2^13, which moves weights by twice that
+  // and what they sum up, values below 2, by four times; the values themselves are rounded, too.
   const double rounding = type == kernels::WeightType::int8 ? 20.0 / 8192 : 0;
   CHECK_LE(worst_context, kEpsilon * (4 * 20 + n) + 4 * rounding);
   CHECK_LE(worst_weight, kEpsilon * (20 + n) + 2 * rounding);

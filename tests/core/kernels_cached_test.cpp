@@ -54,9 +54,9 @@ std::pair<double, double> error_of(CachedRole role, const std::vector<float>& fo
       double sum = 0, magnitude = 0;
       const int depth = role == CachedRole::keys ? positions.view().cols : length;
       for (int k = 0; k < depth; ++k) {
-        const double term = static_cast<double>(input.view().row(i)[k]) *
-                            (role == CachedRole::keys ? positions.view().row(c)[k]
-                                                      : positions.view().row(k)[c]);
+        const double term =
+            static_cast<double>(input.view().row(i)[k]) *
+            (role == CachedRole::keys ? positions.view().row(c)[k] : positions.view().row(k)[c]);
         sum += term;
         magnitude += std::abs(term);
       }
@@ -141,8 +141,7 @@ TEST_CASE("what is no number stays none") {
     positions.fill_constant(1);
     positions.row(1)[2] = NAN;
     input.fill_constant(1);
-    const auto found =
-        product(make(role, WeightType::int8, 3, positions), 3, input, 0, 1);
+    const auto found = product(make(role, WeightType::int8, 3, positions), 3, input, 0, 1);
     CHECK(std::any_of(found.begin(), found.end(), [](float value) { return std::isnan(value); }));
   }
 }
