@@ -102,9 +102,9 @@ Int16View CachedMatrix::rounded(int length) const {
 }
 
 void matmul(MatrixView<const float> input, const CachedMatrix& cached, int length,
-            RoundedRows& scratch, MatrixView<float> output) {
+            MatrixView<const float> start, RoundedRows& scratch, MatrixView<float> output) {
   if (cached.type() == WeightType::f32) {
-    matmul<Arch, simd::kRelaxed>(input, cached.f32(length), {nullptr, 0, 0, 0}, output);
+    matmul<Arch, simd::kRelaxed>(input, cached.f32(length), start, output);
     return;
   }
   const Int16View second = cached.rounded(length);
@@ -112,7 +112,7 @@ void matmul(MatrixView<const float> input, const CachedMatrix& cached, int lengt
                            ? rounding_budget(kLargestKey, second.depth)
                            : rounding_budget(kLargestValue, kMostPositions);
   round_rows<Arch>(input, second.reach, budget, 0, input.rows, scratch);
-  rounded_matmul<Arch>(scratch, second, nullptr, output);
+  rounded_matmul<Arch>(scratch, second, start, output);
 }
 
 }  // namespace relata::kernels

@@ -43,10 +43,11 @@ class CachedMatrix {
   std::ptrdiff_t panel_stride_ = 0;
 };
 
-/// output = input * the first `length` positions. Keys: input [n, head_dim], output [n, length in
-/// whole vectors]. Values: input [n, length], output [n, head_dim]. scratch is used beside int8
-/// weights only: n rows of as many values as input has.
+/// output = start + input * the first `length` positions; start: the output itself, or null data
+/// for zero. Keys: input [n, head_dim], output [n, length in whole vectors]. Values: input [n,
+/// length], output [n, head_dim]. scratch is used beside int8 weights only: n rows of as many
+/// values as input has.
 void matmul(MatrixView<const float> input, const CachedMatrix& cached, int length,
-            RoundedRows& scratch, MatrixView<float> output);
+            MatrixView<const float> start, RoundedRows& scratch, MatrixView<float> output);
 
 }  // namespace relata::kernels

@@ -6,7 +6,7 @@
 namespace relata::kernels {
 
 template <class Arch>
-void add_slope(float* target, float slope, int first, int count) {
+void fill_slope(float* target, float slope, int first, int count) {
   float steps[simd::kWidth<Arch>];
   for (int i = 0; i < simd::kWidth<Arch>; ++i) {
     steps[i] = static_cast<float>(i);
@@ -16,36 +16,40 @@ void add_slope(float* target, float slope, int first, int count) {
       simd::load<Arch>(steps) + simd::Floats<Arch>(static_cast<float>(first));
   const simd::Floats<Arch> slopes(slope);
   const simd::Floats<Arch> advance(static_cast<float>(simd::kWidth<Arch>));
-  simd::transform<Arch>(target, count, [&](auto value) {
-    const auto sum = value + slopes * distances;
+  simd::transform<Arch>(target, count, [&](auto) {
+    const auto value = slopes * distances;
     distances += advance;
-    return sum;
+    return value;
   });
 }
 
 template <class Arch>
 float sum_range(const float* values, int first, int last) {
   static_assert(kLanes % simd::kWidth<Arch> == 0);
-  float lanes[kLanes] = {};
-  int i = first;
-  for (; i < last && i % kLanes != 0; ++i) {
-    lanes[i % kLanes] += values[i];
-  }
   constexpr int kVectors = kLanes / simd::kWidth<Arch>;
   simd::Floats<Arch> sums[kVectors];
   for (int v = 0; v < kVectors; ++v) {
-    sums[v] = simd::load<Arch>(lanes + v * simd::kWidth<Arch>);
+    sums[v] = simd::Floats<Arch>(0.0F);
   }
-  for (; i + kLanes <= last; i += kLanes) {
+  constexpr int kWidth = simd::kWidth<Arch>;
+  for (int block = first / kLanes * kLanes; block < last; block += kLanes) {
+    const bool whole = block >= first && block + kLanes <= last;
     for (int v = 0; v < kVectors; ++v) {
-      sums[v] += simd::load<Arch>(values + i + v * simd::kWidth<Arch>);
+      const int at = block + v * kWidth;
+      if (whole || (at >= first && at + kWidth <= last)) {
+        sums[v] += simd::load<Arch>(values + at);
+      } else if (at + kWidth > first && at < last) {
+        float lanes[kWidth];
+        for (int i = 0; i < kWidth; ++i) {
+          lanes[i] = at + i >= first && at + i < last ? values[at + i] : 0;
+        }
+        sums[v] += simd::load<Arch>(lanes);
+      }
     }
   }
+  float lanes[kLanes];
   for (int v = 0; v < kVectors; ++v) {
     sums[v].store_unaligned(lanes + v * simd::kWidth<Arch>);
-  }
-  for (; i < last; ++i) {
-    lanes[i % kLanes] += values[i];
   }
   return sum_lanes(lanes);
 }

@@ -43,13 +43,14 @@ void matmul(Parallel* parallel, MatrixView<const float> input, const WeightMatri
   }
   split(parallel, weight.cols(), kPanelWidth, work, [&](int first, int last, int) {
     const auto target = output.slice_cols(first, last - first);
-    const float* target_bias = bias != nullptr ? bias + first : nullptr;
+    // One row of biases for all rows.
+    const MatrixView<const float> start{bias != nullptr ? bias + first : nullptr, target.rows,
+                                        target.cols, 0};
     if (rounded) {
-      rounded_matmul<Arch>(scratch, weight.int8().slice_cols(first, last), target_bias, target);
+      rounded_matmul<Arch>(scratch, weight.int8().slice_cols(first, last), start, target);
     } else {
-      // One row of biases for all rows.
-      matmul<Arch, simd::kRelaxed>(input, weight.f32().view().slice_cols(first, last),
-                                   {target_bias, target.rows, target.cols, 0}, target);
+      matmul<Arch, simd::kRelaxed>(input, weight.f32().view().slice_cols(first, last), start,
+                                   target);
     }
   });
 }
@@ -70,8 +71,16 @@ void multiply(float* target, const float* source, int count) {
   simd::combine<Arch>(target, source, count, [](auto a, auto b) { return a * b; });
 }
 
-void add_slope(float* target, float slope, int first, int count) {
-  add_slope<Arch>(target, slope, first, count);
+void fill(float* target, float value, int count) {
+  simd::transform<Arch>(target, count, [value](auto) { return simd::Floats<Arch>(value); });
+}
+
+void copy(float* target, const float* source, int count) {
+  simd::combine<Arch>(target, source, count, [](auto, auto value) { return value; });
+}
+
+void fill_slope(float* target, float slope, int first, int count) {
+  fill_slope<Arch>(target, slope, first, count);
 }
 
 float sum_range(const float* values, int first, int last) {

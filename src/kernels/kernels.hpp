@@ -90,8 +90,12 @@ void add_constant(float* target, float value, int count);
 void scale(float* target, float factor, int count);
 /// target[i] *= source[i].
 void multiply(float* target, const float* source, int count);
-/// target[i] += slope * (first + i): a bias linear in the distance.
-void add_slope(float* target, float slope, int first, int count);
+/// target[i] = value.
+void fill(float* target, float value, int count);
+/// target[i] = source[i].
+void copy(float* target, const float* source, int count);
+/// target[i] = slope * (first + i): a bias linear in the distance.
+void fill_slope(float* target, float slope, int first, int count);
 /// Sum of values[first .. last): kLanes partial sums by index mod kLanes, then reduced in fixed
 /// order by `sum_lanes`, so that a scattered sum in the same order gives the same bits.
 inline constexpr int kLanes = 16;

@@ -175,11 +175,11 @@ template <class Arch, int Rows, int Panels, int Vectors, class Value>
   }
 }
 
-/// output [rows, cols] = sums * column scale * row scale + bias. A row of sums has `stride`, in
-/// whole vectors.
+/// output [rows, cols] = sums * column scale * row scale + start (null data: zero). A row of sums
+/// has `stride`, in whole vectors.
 template <class Arch>
 [[gnu::noinline]] void scale_sums(const std::int32_t* sums, int stride, const float* row_scales,
-                                  const float* column_scales, const float* bias,
+                                  const float* column_scales, MatrixView<const float> start,
                                   MatrixView<float> output) {
   constexpr int kWidth = simd::kWidth<Arch>;
   using Floats = simd::Floats<Arch>;
@@ -187,20 +187,21 @@ template <class Arch>
     // Column scales are padded to whole panels.
     const auto scales =
         column_scales == nullptr ? Floats(1.0F) : simd::load<Arch>(column_scales + col);
-    const auto biases =
-        bias == nullptr ? Floats(0.0F) : simd::load_at<Arch>(bias, col, output.cols, 0);
     for (int i = 0; i < output.rows; ++i) {
       const auto sum = simd::Ints<Arch>::load_unaligned(sums + i * stride + col);
-      simd::store_at<Arch>(output.row(i), col, output.cols,
-                           xsimd::to_float(sum) * (scales * Floats(row_scales[i])) + biases);
+      auto result = xsimd::to_float(sum) * (scales * Floats(row_scales[i]));
+      if (start.data != nullptr) {
+        result += simd::load_at<Arch>(start.row(i), col, output.cols, 0);
+      }
+      simd::store_at<Arch>(output.row(i), col, output.cols, result);
     }
   }
 }
 
-/// output [n, cols] = rounded rows * second + bias; bias [cols] or null.
+/// output [n, cols] = start + rounded rows * second; start as matmul's.
 template <class Arch, class Value>
-void rounded_matmul(const RoundedRows& scratch, const RoundedView<Value>& second, const float* bias,
-                    MatrixView<float> output) {
+void rounded_matmul(const RoundedRows& scratch, const RoundedView<Value>& second,
+                    MatrixView<const float> start, MatrixView<float> output) {
   // Rows times vectors is the number of running sums: as many as 16 registers hold beside the
   // operands.
   constexpr int kPanelVectors = kPanelWidth / simd::kWidth<Arch>;
@@ -219,11 +220,12 @@ void rounded_matmul(const RoundedRows& scratch, const RoundedView<Value>& second
         panels_between * second.panel_stride, second.depth, sums, stride);
   };
   const auto scale = [&](const std::int32_t* sums, int stride, int i, int rows, int col) {
+    const int cols = std::min(stride, second.cols - col);
     scale_sums<Arch>(
         sums, stride, scratch.scales.data() + i,
         second.column_scales == nullptr ? nullptr : second.column_scales + col,
-        bias != nullptr ? bias + col : nullptr,
-        output.slice_rows(i, rows).slice_cols(col, std::min(stride, second.cols - col)));
+        start.data == nullptr ? start : start.slice_rows(i, rows).slice_cols(col, cols),
+        output.slice_rows(i, rows).slice_cols(col, cols));
   };
   int col = 0;
   if (output.rows == 1) {

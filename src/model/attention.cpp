@@ -39,30 +39,30 @@ void attend_tile(int head, const Relation* relation, const RelationTile& tile,
   const int visible = tile.visible_keys(queries.rows - 1);
   // Whole vectors of keys: what lies past the visible ones is computed and never read.
   const int key_columns = kernels::round_up_to_vector(visible);
-  kernels::matmul(queries, keys, visible, scratch.rounded,
-                  scratch.scores.view().slice_rows(0, queries.rows).slice_cols(0, key_columns));
-  const auto scores = scratch.scores.view().slice_rows(0, queries.rows).slice_cols(0, visible);
+  const auto whole = scratch.scores.view().slice_rows(0, queries.rows).slice_cols(0, key_columns);
+  const auto scores = whole.slice_cols(0, visible);
+  const bool related = relation != nullptr && relation->has_scores();
+  if (related) {
+    relation->set_scores(head, queries, tile, scratch.relation, scores);
+  }
   if (trace != nullptr) {
-    record(scores, tile, trace->num_queries, trace->content_scores);
-    if (relation != nullptr) {
-      const auto added =
-          scratch.relation_scores.view().slice_rows(0, queries.rows).slice_cols(0, visible);
-      for (int i = 0; i < added.rows; ++i) {
-        std::fill_n(added.row(i), visible, 0.0F);
-      }
-      relation->add_scores(head, queries, tile, scratch.relation, added);
-      record(added, tile, trace->num_queries, trace->relation_scores);
+    const auto content =
+        scratch.content_scores.view().slice_rows(0, queries.rows).slice_cols(0, key_columns);
+    kernels::matmul(queries, keys, visible, {}, scratch.rounded, content);
+    record(content, tile, trace->num_queries, trace->content_scores);
+    if (related) {
+      record(scores, tile, trace->num_queries, trace->relation_scores);
     }
   }
-  if (relation != nullptr) {
-    relation->add_scores(head, queries, tile, scratch.relation, scores);
-  }
+  // Content is added to what the relation has put there.
+  kernels::matmul(queries, keys, visible, related ? whole : MatrixView<float>{}, scratch.rounded,
+                  whole);
   normalise_scores(scores, tile);
   if (trace != nullptr) {
     record(scores, tile, trace->num_queries, trace->weights);
     trace->num_queries += queries.rows;
   }
-  kernels::matmul(scores, values, visible, scratch.rounded, context);
+  kernels::matmul(scores, values, visible, {}, scratch.rounded, context);
   if (relation != nullptr) {
     relation->add_context(head, scores, tile, scratch.relation, context);
   }

@@ -31,7 +31,7 @@ Result<Workspace> Workspace::allocate(const Config& config, const std::vector<Re
     TileScratch tile;
     RELATA_TRY(tile.scores.reset(tile_rows, key_columns, kWhere));
     if (with_trace) {
-      RELATA_TRY(tile.relation_scores.reset(tile_rows, key_columns, kWhere));
+      RELATA_TRY(tile.content_scores.reset(tile_rows, key_columns, kWhere));
     }
     RELATA_TRY_ASSIGN(tile.rounded, kernels::RoundedRows::allocate(
                                         tile_rows, std::max(config.head_dim, max_keys), kWhere));

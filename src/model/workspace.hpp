@@ -18,7 +18,7 @@ inline constexpr int kQueryTile = 16;
 /// What one thread needs for one tile of queries.
 struct TileScratch {
   Matrix scores;                 // [kQueryTile, keys rounded up to a panel]
-  Matrix relation_scores;        // the same, only while a trace is recorded
+  Matrix content_scores;         // without the relation, only while a trace is recorded
   kernels::RoundedRows rounded;  // a tile of queries, then of weights, beside int8 weights
   RelationScratch relation;
 };

@@ -34,15 +34,15 @@ struct Stretches {
   }
 };
 
-/// scores[j] += by_distance[entry of j]: a constant, a run of neighbours, a constant.
-void add_by_distance(const RelationIndex& index, const float* by_distance, int position,
+/// scores[j] = by_distance[entry of j]: a constant, a run of neighbours, a constant.
+void set_by_distance(const RelationIndex& index, const float* by_distance, int position,
                      int num_keys, float* scores) {
   const Stretches stretches(index, position, num_keys);
   const int last = index.last_distance() - index.first_distance();
-  kernels::add_constant(scores, by_distance[0], stretches.near);
-  kernels::add(scores + stretches.near, by_distance + stretches.entry,
-               stretches.far - stretches.near);
-  kernels::add_constant(scores + stretches.far, by_distance[last], num_keys - stretches.far);
+  kernels::fill(scores, by_distance[0], stretches.near);
+  kernels::copy(scores + stretches.near, by_distance + stretches.entry,
+                stretches.far - stretches.near);
+  kernels::fill(scores + stretches.far, by_distance[last], num_keys - stretches.far);
 }
 
 }  // namespace
@@ -144,30 +144,22 @@ Result<RelationScratch> Relation::make_scratch(int tile_rows) const {
   return scratch;
 }
 
-void Relation::add_scores(int head, MatrixView<const float> queries, const RelationTile& tile,
+void Relation::set_scores(int head, MatrixView<const float> queries, const RelationTile& tile,
                           RelationScratch& scratch, MatrixView<float> scores) const {
-  switch (config_.kind) {
-    case EffectKind::none:
-      return;
-    case EffectKind::vectors:
-      if (config_.keys) {
-        add_key_scores(head, queries, tile, scratch, scores);
-      }
-      return;
-    case EffectKind::bias:
-      for (int i = 0; i < scores.rows; ++i) {
-        add_row(bias_.view().row(head), tile, i, scores.row(i));
-      }
-      return;
-    case EffectKind::fixed_slope:
-      for (int i = 0; i < scores.rows; ++i) {
-        add_slopes(slopes_[static_cast<std::size_t>(head)], tile, i, scores.row(i));
-      }
-      return;
+  if (config_.kind == EffectKind::vectors) {
+    set_key_scores(head, queries, tile, scratch, scores);
+    return;
+  }
+  for (int i = 0; i < scores.rows; ++i) {
+    if (config_.kind == EffectKind::bias) {
+      set_row(bias_.view().row(head), tile, i, scores.row(i));
+    } else {
+      set_slopes(slopes_[static_cast<std::size_t>(head)], tile, i, scores.row(i));
+    }
   }
 }
 
-void Relation::add_slopes(float slope, const RelationTile& tile, int row, float* scores) const {
+void Relation::set_slopes(float slope, const RelationTile& tile, int row, float* scores) const {
   const int position = tile.first_query + row;
   const int visible = tile.visible_keys(row);
   const int past = std::min(position + 1, visible);
@@ -176,26 +168,26 @@ void Relation::add_slopes(float slope, const RelationTile& tile, int row, float*
   const int far =
       visible - position > slope_reach_ ? std::max(position + slope_reach_, past) : visible;
   const float most = -slope * static_cast<float>(slope_reach_);
-  kernels::add_constant(scores, most, near);
-  kernels::add_slope(scores + near, slope, near - position, past - near);
-  kernels::add_slope(scores + past, -slope, past - position, far - past);
-  kernels::add_constant(scores + far, most, visible - far);
+  kernels::fill(scores, most, near);
+  kernels::fill_slope(scores + near, slope, near - position, past - near);
+  kernels::fill_slope(scores + past, -slope, past - position, far - past);
+  kernels::fill(scores + far, most, visible - far);
 }
 
-void Relation::add_row(const float* by_entry, const RelationTile& tile, int row,
+void Relation::set_row(const float* by_entry, const RelationTile& tile, int row,
                        float* scores) const {
   const int visible = tile.visible_keys(row);
   if (index_.by_distance()) {
-    add_by_distance(index_, by_entry, tile.first_query + row, visible, scores);
+    set_by_distance(index_, by_entry, tile.first_query + row, visible, scores);
   } else {
     const int* labels = tile.labels.row(row);
     for (int j = 0; j < visible; ++j) {
-      scores[j] += by_entry[labels[j]];
+      scores[j] = by_entry[labels[j]];
     }
   }
 }
 
-void Relation::add_key_scores(int head, MatrixView<const float> queries, const RelationTile& tile,
+void Relation::set_key_scores(int head, MatrixView<const float> queries, const RelationTile& tile,
                               RelationScratch& scratch, MatrixView<float> scores) const {
   const auto& table = vectors_->keys[config_.per_head ? static_cast<std::size_t>(head) : 0];
   auto query_dot_keys = scratch.per_relation.view().slice_rows(0, queries.rows);
@@ -208,7 +200,7 @@ void Relation::add_key_scores(int head, MatrixView<const float> queries, const R
       }
       by_entry = scratch.row.data();
     }
-    add_row(by_entry, tile, i, scores.row(i));
+    set_row(by_entry, tile, i, scores.row(i));
   }
 }
 
@@ -233,14 +225,14 @@ void Relation::add_context(int head, MatrixView<const float> weights, const Rela
 
 void Relation::sum_by_distance(const float* weights, int position, int num_keys,
                                float* sums) const {
-  std::fill_n(sums, index_.num_relations(), 0.0F);
+  kernels::fill(sums, 0, index_.num_relations());
   if (index_.in_order() && index_.num_relations() > 1) {
     // Every distance between the ends has an id of its own, in order: those weights are copied.
     const int after_first = std::clamp(position + index_.first_distance() + 1, 0, num_keys);
     const int before_last = std::clamp(position + index_.last_distance(), after_first, num_keys);
     sums[0] = kernels::sum_range(weights, 0, after_first);
-    std::copy(weights + after_first, weights + before_last,
-              sums + after_first - position - index_.first_distance());
+    kernels::copy(sums + after_first - position - index_.first_distance(), weights + after_first,
+                  before_last - after_first);
     sums[index_.num_relations() - 1] = kernels::sum_range(weights, before_last, num_keys);
     return;
   }

@@ -81,9 +81,13 @@ class Relation {
   /// Of the tables, as kept in memory.
   std::uint64_t bytes() const;
 
-  /// scores[i][j] += what the relation adds, for visible j. queries [rows, head_dim] already carry
-  /// the attention's scale, scores [rows, >= num_keys].
-  void add_scores(int head, MatrixView<const float> queries, const RelationTile& tile,
+  bool has_scores() const {
+    return config_.kind != EffectKind::none &&
+           (config_.kind != EffectKind::vectors || config_.keys);
+  }
+  /// scores[i][j] = what the relation adds to content, for visible j; has_scores(). queries [rows,
+  /// head_dim] already carry the attention's scale, scores [rows, >= num_keys].
+  void set_scores(int head, MatrixView<const float> queries, const RelationTile& tile,
                   RelationScratch& scratch, MatrixView<float> scores) const;
   /// context[i] += sum_j weights[i][j] * aV[r(i, j)]. weights [rows, >= num_keys], context [rows,
   /// head_dim].
@@ -99,10 +103,10 @@ class Relation {
   };
 
   Result<Relation> with_index(RelationIndex index, bool opposite) const;
-  void add_slopes(float slope, const RelationTile& tile, int row, float* scores) const;
-  void add_key_scores(int head, MatrixView<const float> queries, const RelationTile& tile,
+  void set_slopes(float slope, const RelationTile& tile, int row, float* scores) const;
+  void set_key_scores(int head, MatrixView<const float> queries, const RelationTile& tile,
                       RelationScratch& scratch, MatrixView<float> scores) const;
-  void add_row(const float* by_entry, const RelationTile& tile, int row, float* scores) const;
+  void set_row(const float* by_entry, const RelationTile& tile, int row, float* scores) const;
   void sum_by_distance(const float* weights, int position, int num_keys, float* sums) const;
   void sum_by_label(const float* weights, const int* labels, int num_keys, RelationScratch& scratch,
                     float* sums) const;

@@ -49,7 +49,7 @@ std::vector<float> relation_scores(const Relation& relation, int head, std::vect
   tile.num_keys = num_keys;
   std::vector<float> scores(static_cast<std::size_t>(num_keys));
   const int width = static_cast<int>(query.size());
-  relation.add_scores(head, {query.data(), 1, width, width}, tile, scratch.value(),
+  relation.set_scores(head, {query.data(), 1, width, width}, tile, scratch.value(),
                       {scores.data(), 1, num_keys, num_keys});
   return scores;
 }

@@ -33,7 +33,7 @@ std::vector<float> product(const CachedMatrix& cached, int length, const Guarded
   auto scratch = RoundedRows::allocate(rows, std::max(length, cached.head_dim()), "test");
   REQUIRE(scratch.ok());
   GuardedMatrix output(rows, cols, cols + 3);
-  kernels::matmul(input.view().slice_rows(first, rows), cached, length, scratch.value(),
+  kernels::matmul(input.view().slice_rows(first, rows), cached, length, {}, scratch.value(),
                   output.view());
   CHECK(output.guards_intact());
   std::vector<float> values;

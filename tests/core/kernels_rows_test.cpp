@@ -300,21 +300,25 @@ TEST_CASE("element by element") {
     source.fill(random);
     before.fill(random);
     GuardedMatrix added = before, shifted = before, scaled = before, multiplied = before,
-                  sloped = before;
+                  sloped = before, filled = before, copied = before;
     kernels::add(added.row(0), source.row(0), count);
     kernels::add_constant(shifted.row(0), 0.75F, count);
     kernels::scale(scaled.row(0), -1.5F, count);
     kernels::multiply(multiplied.row(0), source.row(0), count);
-    kernels::add_slope(sloped.row(0), 0.0625F, -7, count);
+    kernels::fill_slope(sloped.row(0), 0.0625F, -7, count);
+    kernels::fill(filled.row(0), 2.5F, count);
+    kernels::copy(copied.row(0), source.row(0), count);
     for (int i = 0; i < count; ++i) {
       const float a = before.row(0)[i], b = source.row(0)[i];
       CHECK_EQ(added.row(0)[i], a + b);
       CHECK_EQ(shifted.row(0)[i], a + 0.75F);
       CHECK_EQ(scaled.row(0)[i], a * -1.5F);
       CHECK_EQ(multiplied.row(0)[i], a * b);
-      CHECK_EQ(sloped.row(0)[i], a + 0.0625F * static_cast<float>(i - 7));
+      CHECK_EQ(sloped.row(0)[i], 0.0625F * static_cast<float>(i - 7));
+      CHECK_EQ(filled.row(0)[i], 2.5F);
+      CHECK_EQ(copied.row(0)[i], b);
     }
-    for (const auto* values : {&added, &shifted, &scaled, &multiplied, &sloped}) {
+    for (const auto* values : {&added, &shifted, &scaled, &multiplied, &sloped, &filled, &copied}) {
       CHECK(values->guards_intact());
     }
   }

@@ -132,7 +132,7 @@ bool sees(const RelationTile& tile, int row, int key) {
   return !tile.causal || key <= tile.first_query + row;
 }
 
-/// Runs add_scores and add_context of every head on one tile and compares every cell.
+/// Runs set_scores and add_context of every head on one tile and compares every cell.
 void check_tile(const Setting& setting, const RelationTile& tile, int rows, std::mt19937& random) {
   const int head_dim = setting.head_dim, num_relations = setting.index.num_relations();
   auto scratch = setting.relation.make_scratch(rows);
@@ -153,7 +153,11 @@ void check_tile(const Setting& setting, const RelationTile& tile, int rows, std:
       }
     }
     const GuardedMatrix scores_before = scores, context_before = context;
-    setting.relation.add_scores(head, queries.view(), tile, scratch.value(), scores.view());
+    const bool sets = setting.relation.has_scores();
+    CHECK_EQ(sets, setting.effect.kind != EffectKind::vectors || setting.effect.keys);
+    if (sets) {
+      setting.relation.set_scores(head, queries.view(), tile, scratch.value(), scores.view());
+    }
     setting.relation.add_context(head, weights.view(), tile, scratch.value(), context.view());
     CHECK(scores.guards_intact());
     CHECK(context.guards_intact());
@@ -188,8 +192,8 @@ void check_tile(const Setting& setting, const RelationTile& tile, int rows, std:
           added = -static_cast<double>(slopes[static_cast<std::size_t>(head)]) *
                   std::abs(j - tile.first_query - i);
         }
-        worst_score =
-            std::max(worst_score, std::abs(after - (before + added)) / (1 + std::abs(added)));
+        worst_score = std::max(worst_score,
+                               std::abs(after - (sets ? added : before)) / (1 + std::abs(added)));
       }
       for (int k = 0; k < head_dim; ++k) {
         const double expected = context_before.view().row(i)[k] + sums[static_cast<std::size_t>(k)];
@@ -288,8 +292,8 @@ TEST_CASE("labels equal to distances' ids give the same bits") {
         weights.fill(random);
         context.fill(random);
         GuardedMatrix label_scores = scores, label_context = context;
-        by_distance.relation.add_scores(head, queries.view(), tile, scratch.value(), scores.view());
-        by_label.relation.add_scores(head, queries.view(), labelled, label_scratch.value(),
+        by_distance.relation.set_scores(head, queries.view(), tile, scratch.value(), scores.view());
+        by_label.relation.set_scores(head, queries.view(), labelled, label_scratch.value(),
                                      label_scores.view());
         CHECK(same_bits(scores.view(), label_scores.view()));
         by_distance.relation.add_context(head, weights.view(), tile, scratch.value(),
@@ -324,11 +328,11 @@ TEST_CASE("one query alone gets what it gets among others") {
     auto scratch = setting.relation.make_scratch(kKeys);
     REQUIRE(scratch.ok());
     const RelationTile whole{0, kKeys, true, {}};
-    setting.relation.add_scores(1, queries.view(), whole, scratch.value(), scores.view());
+    setting.relation.set_scores(1, queries.view(), whole, scratch.value(), scores.view());
     setting.relation.add_context(1, weights.view(), whole, scratch.value(), context.view());
     for (int i = 0; i < kKeys; ++i) {
       const RelationTile step{i, i + 1, true, {}};
-      setting.relation.add_scores(1, queries.view().slice_rows(i, 1), step, scratch.value(),
+      setting.relation.set_scores(1, queries.view().slice_rows(i, 1), step, scratch.value(),
                                   step_scores.view().slice_rows(i, 1));
       setting.relation.add_context(1, weights.view().slice_rows(i, 1), step, scratch.value(),
                                    step_context.view().slice_rows(i, 1));
