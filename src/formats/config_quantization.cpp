@@ -4,8 +4,8 @@
 // they are. Which matrices are integers (`targets`, `ignore`) the file itself says.
 //
 // Ours besides: `levelled` beside `num_bits` says that `weight_reach` [1, in] multiplies the inputs
-// (src/kernels/int8.hpp says what for). It stands where compressed-tensors refuses what it does not
-// know, so that nobody computes with half of the factors.
+// (src/kernels/rounded_matmul.hpp says what for). It stands where compressed-tensors refuses what
+// it does not know, so that nobody computes with half of the factors.
 #include "src/formats/config_file.hpp"
 
 namespace relata::formats {

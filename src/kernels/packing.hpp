@@ -1,5 +1,5 @@
 // Rows of a weight put into panels: value k of all columns of a panel side by side, and before that
-// rounded to 8 bits where they are kept so. int8.hpp says what the numbers mean.
+// rounded to 8 bits where they are kept so. rounded_matmul.hpp says what the numbers mean.
 #pragma once
 
 #include <algorithm>

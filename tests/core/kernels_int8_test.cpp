@@ -40,7 +40,8 @@ void product(MatrixView<const float> input, const WeightMatrix& weight, const fl
              RoundedRows& scratch, MatrixView<float> output) {
   kernels::round_rows<Arch>(input, weight.int8().reach,
                             kernels::rounding_budget(127, weight.depth()), 0, input.rows, scratch);
-  kernels::rounded_matmul<Arch>(scratch, weight.int8(), bias, output);
+  kernels::rounded_matmul<Arch>(scratch, weight.int8(), {bias, output.rows, output.cols, 0},
+                                output);
 }
 
 /// The first cell that is further from the exact product than rounding the activations explains.
