@@ -61,7 +61,7 @@ function(relata_build)
     endforeach()
     set_source_files_properties(
       src/kernels/packed_matrix.cpp src/kernels/weight_matrix.cpp src/relation/relation_alteration.cpp
-      src/relation/relation_index.cpp PROPERTIES COMPILE_OPTIONS -Oz)
+      src/relation/relation_index.cpp src/relation/relation_tables.cpp PROPERTIES COMPILE_OPTIONS -Oz)
   endif()
   set(rooms ${arg_NAME}_formats ${arg_NAME}_generate)
 

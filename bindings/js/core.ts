@@ -73,6 +73,29 @@ export interface RawRelation {
   readonly ids: Int32Array;
 }
 
+/** Flags are 0 or 1, enumerations their place in the core's. */
+export type RawNetwork = readonly [
+  norm: number,
+  normPosition: number,
+  normEpsilon: number,
+  activation: number,
+  gated: number,
+  attentionScale: number,
+  embeddingScale: number,
+  tiedOutput: number,
+  outputScale: number,
+  positions: number,
+  interleaved: number,
+  firstPosition: number,
+  divisor: number,
+];
+
+/** A tensor of a loaded model; a vector is one row. */
+export interface RawValues {
+  readonly rows: number;
+  readonly values: Float32Array;
+}
+
 export interface RawDescription {
   readonly modelType: string;
   readonly vocabSize: number;
@@ -85,6 +108,7 @@ export interface RawDescription {
   readonly numDecoderLayers: number;
   readonly encoderRelation: RawRelation;
   readonly decoderRelation: RawRelation;
+  readonly network: Iterable<number>;
   readonly weightBytes: number;
   readonly decoderStartTokenId: number;
   readonly eosTokenIds: Int32Array;
@@ -128,6 +152,8 @@ export interface RawForced {
 
 export interface RawModel extends Handle {
   describe(): RawDescription;
+  /** rows: of a matrix; empty for all. */
+  tensor(name: string, rows: RawInts): RawValues | Failure;
   /** The encoder's last hidden states [source, dModel]. */
   encode(source: RawInts, labels: RawInts, relation: RawAlteration): Float32Array | Failure;
   teacherForce(

@@ -1,13 +1,23 @@
 // The core's plain values in the words of the contract. Names stand in the order of the core's enumerations.
 
-import type { RawDescription, RawHead, RawRelation, RawTensor, RawTrace } from "./core.js";
+import type {
+  RawDescription,
+  RawHead,
+  RawNetwork,
+  RawRelation,
+  RawTensor,
+  RawTrace,
+  RawValues,
+} from "./core.js";
 import type { TraceSelection } from "./protocol.js";
 import type {
   AttentionKind,
   AttentionTrace,
   FinishReason,
   ModelInfo,
+  NetworkInfo,
   RelationInfo,
+  TensorValues,
   Token,
 } from "./types.js";
 
@@ -19,6 +29,10 @@ const kIndexNames: readonly RelationInfo["index"][] = [
   "labels",
 ];
 const kEffectNames: readonly RelationInfo["effect"][] = ["none", "vectors", "bias", "fixed_slope"];
+const kNorms = ["layer_norm", "rms_norm"] as const;
+const kNormPositions = ["pre", "post"] as const;
+const kActivations = ["relu", "gelu", "gelu_tanh", "silu"] as const;
+const kPositions = ["none", "sinusoidal", "table"] as const;
 
 /** 0 is none yet; the core is only stopped by stop strings. */
 const kFinishReasons = ["none", "eos", "length", "stop_token", "loop", "stop_string"] as const;
@@ -41,6 +55,32 @@ function describeRelation(raw: RawRelation): RelationInfo {
   };
 }
 
+function describeNetwork(raw: Iterable<number>): NetworkInfo {
+  const [norm, normPosition, normEpsilon, activation, gated, ...rest] = raw as RawNetwork;
+  const [attentionScale, embeddingScale, tiedOutput, outputScale, ...of] = rest;
+  const [positions, interleaved, firstPosition, divisor] = of;
+  return {
+    norm: nameOf(kNorms, norm),
+    normPosition: nameOf(kNormPositions, normPosition),
+    normEpsilon,
+    activation: nameOf(kActivations, activation),
+    gated: gated === 1,
+    ...{ attentionScale, embeddingScale, tiedOutput: tiedOutput === 1, outputScale },
+    positions: {
+      type: nameOf(kPositions, positions),
+      layout: interleaved === 1 ? "interleaved" : "halves",
+      ...{ firstPosition, divisor },
+    },
+  };
+}
+
+/** Norms and the biases of linear maps are vectors. */
+export function tensorOf(name: string, { rows, values }: RawValues): TensorValues {
+  const { length } = values;
+  const isVector = /(_norm\.weight|\.bias)$/.test(name);
+  return { name, shape: isVector ? [length] : [rows, length / rows], values };
+}
+
 /** What was loaded, besides the model itself. */
 export interface Loaded {
   readonly tensors: readonly RawTensor[];
@@ -52,6 +92,7 @@ export function describeModel(raw: RawDescription, loaded: Loaded): ModelInfo {
   const {
     encoderRelation,
     decoderRelation,
+    network,
     decoderStartTokenId: _start,
     eosTokenIds: _eos,
     numBeams,
@@ -69,6 +110,7 @@ export function describeModel(raw: RawDescription, loaded: Loaded): ModelInfo {
       encoder_self: describeRelation(encoderRelation),
       decoder_self: describeRelation(decoderRelation),
     },
+    network: describeNetwork(network),
     tensors: loaded.tensors.map(({ name, dtype, shape, bytes }) => ({ name, dtype, shape, bytes })),
   };
 }

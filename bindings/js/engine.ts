@@ -1,7 +1,7 @@
-// A loaded model in this thread: the core's calls put together into generate, force, encode and tokenize.
+// A loaded model in this thread: the core's calls put together into generate, force, encode, tokenize and tensor.
 
 import type { Core, RawSession } from "./core.js";
-import { describeModel, rawTrace, traceOfHeads } from "./describe.js";
+import { describeModel, rawTrace, tensorOf, traceOfHeads } from "./describe.js";
 import { disposedError, RelataError } from "./errors.js";
 import { Generation } from "./generation.js";
 import { type LoadedModel, loadModel, type Watch } from "./load.js";
@@ -9,7 +9,7 @@ import { checkLabels } from "./options.js";
 import type { Backend, CallContext, Calls, Forced, Method, Results } from "./protocol.js";
 import type { Folder } from "./source.js";
 import { checkSignal, turn } from "./turn.js";
-import type { Dtype, ModelInfo, Step, Token } from "./types.js";
+import type { Dtype, ModelInfo, Step, TensorValues, Token } from "./types.js";
 
 type Steps<Result> = AsyncGenerator<Step, Result, undefined>;
 
@@ -53,6 +53,7 @@ export class Engine implements Backend {
       force: (given) => this.#force(given, signal),
       encode: (given) => this.#encode(given, signal),
       tokenize: (given) => this.#tokenize(given, signal),
+      tensor: (given) => this.#tensor(given, signal),
     };
     return methods[method](args);
   }
@@ -143,6 +144,14 @@ export class Engine implements Backend {
   async *#tokenize({ text }: Calls["tokenize"], signal?: AbortSignal): Steps<readonly Token[]> {
     const { tokenizer } = this.#alive(signal);
     return text.trim() === "" ? [] : tokenizer.encode(text).map((id) => tokenizer.sourceToken(id));
+  }
+
+  async *#tensor({ name, rows }: Calls["tensor"], signal?: AbortSignal): Steps<TensorValues> {
+    const { model } = this.#alive(signal);
+    const read = this.#core.withInts([rows], ([some]) =>
+      this.#core.run(() => model.tensor(name, some)),
+    );
+    return tensorOf(name, read);
   }
 
   /** The loaded parts, if the model may still be used. */

@@ -6,8 +6,9 @@ import { disposedError, RelataError } from "./errors.js";
 import { fetchFolder } from "./fetched.js";
 import { eachOf } from "./many.js";
 import * as check from "./options.js";
-import type { Ask, Backend, CallContext, Calls, Forced, Generated } from "./protocol.js";
+import type { Ask, Backend, Calls, Forced } from "./protocol.js";
 import { relationOf, relationsOf } from "./relation-options.js";
+import { allResults, onlyResult, resultOf } from "./results.js";
 import { kSearchNames, searchOf } from "./search-options.js";
 import { orAborted } from "./turn.js";
 import type {
@@ -25,6 +26,7 @@ import type {
   Source,
   Step,
   Target,
+  TensorValues,
   Token,
 } from "./types.js";
 import { wasmBytes } from "./wasm-bytes.js";
@@ -226,6 +228,20 @@ export class Model {
     return resultOf(this.#usable().call("tokenize", { text: check.textOf(text, "text") }));
   }
 
+  /**
+   * A learned tensor by the name it has in the schema of model_type "relata" (README), whatever its file called it; in a model
+   * kept in int8 what the rounded numbers stand for. rows: which rows of a matrix, in this order; default: all. A table of
+   * relations that serves all layers is every layer's. Errors: tensor_missing where there is no such tensor, input_invalid where
+   * it has no such row.
+   */
+  async tensor(name: string, rows?: readonly number[]): Promise<TensorValues> {
+    const args = {
+      name: check.textOf(name, "name"),
+      rows: rows === undefined ? [] : check.idsOf(rows, "rows"),
+    };
+    return resultOf(this.#usable().call("tensor", args));
+  }
+
   /** Frees the model's memory. Calls in progress end with the error `disposed`. A second call does nothing. */
   dispose(): void {
     this.#end.abort(disposedError());
@@ -263,38 +279,4 @@ function askOf(allowedTokens: SearchOptions["allowedTokens"]): Ask | undefined {
         return check.idsOf(isList ? [...ids] : ids, "allowedTokens");
       }),
     );
-}
-
-type Steps<Result> = AsyncGenerator<Step, Result, undefined>;
-
-async function* allResults(
-  backend: Backend,
-  args: Calls["generate"],
-  context: CallContext,
-): Steps<readonly RunResult[]> {
-  const results = yield* backend.call("generate", args, context);
-  return results.map((result) => ({ ...result, error: errorOf(result) }));
-}
-
-async function* onlyResult(
-  backend: Backend,
-  args: Calls["generate"],
-  context: CallContext,
-): Steps<RunResult> {
-  const [result] = yield* allResults(backend, args, context);
-  if (result === undefined)
-    throw new RelataError("internal", "generate", "generate: there is no result");
-  if (result.error !== null) throw result.error;
-  return result;
-}
-
-function errorOf({ error }: Generated): RelataError | null {
-  return error && new RelataError(error.code, error.where, error.message);
-}
-
-async function resultOf<Result>(steps: AsyncGenerator<Step, Result, undefined>): Promise<Result> {
-  for (;;) {
-    const { done, value } = await steps.next();
-    if (done) return value;
-  }
 }

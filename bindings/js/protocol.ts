@@ -16,6 +16,7 @@ import type {
   Source,
   Step,
   Target,
+  TensorValues,
   Token,
 } from "./types.js";
 
@@ -57,6 +58,8 @@ export interface Calls {
     alteration: RawAlteration;
   };
   tokenize: { text: string };
+  /** Empty rows: all. */
+  tensor: { name: string; rows: readonly number[] };
 }
 
 /** What a text among many came to, as plain data. */
@@ -94,6 +97,7 @@ export interface Results {
   force: Forced;
   encode: Omit<EncodeResult, "error">;
   tokenize: readonly Token[];
+  tensor: TensorValues;
 }
 
 export type Method = keyof Calls;

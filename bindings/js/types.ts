@@ -2,8 +2,10 @@
 // Shapes are row-major; every array handed out is a copy that stays valid.
 
 import type { RelataError } from "./errors.js";
+import type { NetworkInfo, RelationInfo } from "./network-types.js";
 import type { SearchOptions } from "./search-types.js";
 
+export type * from "./network-types.js";
 export type * from "./search-types.js";
 
 /** Which attention of the model: inside the encoder, inside the decoder (causal), or decoder to encoder. */
@@ -234,18 +236,6 @@ export interface EncodeResult {
   readonly error: RelataError | null;
 }
 
-/** The relation of one kind of self-attention: an index (pair to id) and an effect (what an id adds). */
-export interface RelationInfo {
-  readonly index: "none" | "clipped_distance" | "bucketed_distance" | "labels";
-  readonly effect: "none" | "vectors" | "bias" | "fixed_slope";
-  readonly numRelations: number;
-  readonly keys: boolean;
-  readonly values: boolean;
-  /** For distances: ids[d - firstDistance] is the id of distance d; beyond either end the end's id holds. */
-  readonly firstDistance: number;
-  readonly ids: Int32Array;
-}
-
 export interface TensorInfo {
   readonly name: string;
   readonly dtype: string;
@@ -276,6 +266,7 @@ export interface ModelInfo {
     readonly maxNewTokens: number;
   };
   readonly relation: Readonly<Record<"encoder_self" | "decoder_self", RelationInfo>>;
+  readonly network: NetworkInfo;
   readonly tensors: readonly TensorInfo[];
   /** Bytes of the weights as kept in memory. */
   readonly weightBytes: number;

@@ -1,6 +1,9 @@
 // What a loaded model does: descriptions, passes and sessions.
+#include <array>
+
 #include "bindings/wasm/values.hpp"
 #include "src/generate/session.hpp"
+#include "src/model/tensor_values.hpp"
 
 namespace {
 using namespace relata;
@@ -105,6 +108,15 @@ val relation(const RelationConfig& config, const StackWeights& stack) {
                  {"numRelations", index.num_relations()},
                  {"firstDistance", index.first_distance()}, {"ids", copy(index.ids())}});
 }
+val network(const Model& model) {  // in the order of RawNetwork
+  const Config& config = model.config;
+  const PositionConfig& positions = config.positions;
+  const std::array values{float(config.norm), float(config.norm_position), config.norm_epsilon, float(config.activation),
+                         float(config.gated), config.attention_scale, config.embedding_scale,
+                         float(model.weights.lm_head.cols() == 0), config.logits_scale, float(positions.kind),
+                         float(positions.interleaved), float(positions.first_position), positions.divisor};
+  return copy(std::span<const float>(values));
+}
 val describe(const Model& model) {
   const Config& config = model.config;
   return object({{"modelType", config.model_type}, {"vocabSize", config.vocab_size},
@@ -115,7 +127,7 @@ val describe(const Model& model) {
                  {"numDecoderLayers", config.num_decoder_layers},
                  {"encoderRelation", relation(config.encoder_relation, model.weights.encoder)},
                  {"decoderRelation", relation(config.decoder_relation, model.weights.decoder)},
-                 {"weightBytes", number(weight_bytes(model.weights))},
+                 {"network", network(model)}, {"weightBytes", number(weight_bytes(model.weights))},
                  {"decoderStartTokenId", config.decoder_start_token_id},
                  {"eosTokenIds", copy(config.eos_token_ids)}, {"numBeams", config.search.num_beams},
                  {"numReturnSequences", config.search.num_return_sequences},
@@ -134,6 +146,7 @@ val hypothesis(const Hypothesis& one) {
 val hidden(const Matrix& rows) {
   return copy(std::span(rows.view().data, std::size_t(rows.rows()) * std::size_t(rows.cols())));
 }
+val tensor(const Matrix& read) { return object({{"rows", read.rows()}, {"values", hidden(read)}}); }
 template <class Pass>
 val altered(const Model& model, const val& relation, Pass pass) {
   return checked(alter_relations(model, alteration(relation)), pass);
@@ -154,6 +167,8 @@ Result<Session> start(const Model& model, const val& inputs, const val& given, c
 EMSCRIPTEN_BINDINGS(generate) {
   using emscripten::class_;
   class_<Model>("Model").function("describe", &describe)
+      .function("tensor", +[](const Model& model, const std::string& name, const Ints& rows) {
+        return checked(read_tensor(model, name, ids(rows)), tensor); })
       .function("encode", +[](const Model& model, const Ints& source, const Ints& labels, const val& relation) {
         return altered(model, relation, [&](const AlteredRelations& all) {
           return checked(encode(model, ids(source), matrix(labels, source), nullptr, &all), hidden); }); })

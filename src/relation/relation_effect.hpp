@@ -76,6 +76,9 @@ class Relation {
 
   const RelationIndex& index() const { return index_; }
   const RelationEffectConfig& config() const { return config_; }
+  /// The tables `make` took, once more; where no distance has a relation, its bias is zero. Errors:
+  /// out_of_memory.
+  Result<RelationTables> tables() const;
   bool has_values() const { return config_.kind == EffectKind::vectors && config_.values; }
   Result<RelationScratch> make_scratch(int tile_rows) const;
   /// Of the tables, as kept in memory.

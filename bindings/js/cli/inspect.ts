@@ -31,7 +31,7 @@ export async function inspect(argv: readonly string[]): Promise<void> {
     await print(toJson(info, 2));
     return;
   }
-  const { tensors, relation, weightBytes, search, ...config } = info;
+  const { tensors, relation, weightBytes, search, network, ...config } = info;
   const rows = tensors.map(({ name, dtype, shape, bytes }) => [
     name,
     dtype,
@@ -42,6 +42,7 @@ export async function inspect(argv: readonly string[]): Promise<void> {
   const stored = tensors.reduce((sum, { bytes }) => sum + bytes, 0);
   const lines = [
     ...Object.entries(config).map(([name, value]) => `${name}: ${value}`),
+    `network: ${JSON.stringify(network)}`,
     `search: ${JSON.stringify(search)}`,
     relationLine("encoder_self", relation.encoder_self),
     relationLine("decoder_self", relation.decoder_self),
