@@ -17,17 +17,27 @@ export const noChange: RelationChange = { name: "trained", clip: 2, scope: "ever
 /** The switches that mean something to a model's encoder; none where it has no relation. */
 export function offeredSwitches(info: ModelInfo): readonly SwitchName[] {
   const { index, effect, keys, values } = info.relation.encoder_self;
-  if (effect === "none" || index === "none") return [];
+  if (effect === "none") return [];
+  // A slope is the same to both sides.
+  if (effect === "fixed_slope") return ["trained", "off", "clip"];
   const isDistance = index !== "labels";
   const parts = effect === "vectors" && keys && values ? (["keys", "values"] as const) : [];
-  const clip = index === "clipped_distance" && farthest(info) > 0 ? (["clip"] as const) : [];
+  const clip = isDistance && farthest(info) > 0 ? (["clip"] as const) : [];
   return ["trained", "off", ...parts, ...(isDistance ? (["mirrored"] as const) : []), ...clip];
 }
 
-/** The largest distance below the model's own clip. */
+/** Of slopes, which know no end of themselves. */
+const farthestSlope = 32;
+
+/** The largest distance at which clipping still changes something in both stacks. */
 export function farthest({ relation }: ModelInfo): number {
-  const { firstDistance, ids } = relation.encoder_self;
-  return Math.max(0, Math.min(-firstDistance, firstDistance + ids.length - 1) - 1);
+  const { encoder_self: encoder, decoder_self: decoder } = relation;
+  if (encoder.effect === "fixed_slope") return farthestSlope;
+  const last = encoder.firstDistance + encoder.ids.length - 1;
+  const sides = [-encoder.firstDistance, last];
+  // A decoder sees nothing to its right.
+  if (decoder.ids.length > 0) sides.push(-decoder.firstDistance);
+  return Math.max(0, Math.min(...sides) - 1);
 }
 
 /** What the package is asked for; null for the relation as trained. */

@@ -45,7 +45,11 @@ export type PageEvent =
   | { readonly type: "nodePicked"; readonly node: number | null }
   | { readonly type: "changeChosen"; readonly change: Partial<RelationChange> }
   | { readonly type: "alteredStarted" }
-  | { readonly type: "alteredFinished"; readonly result: RunResult }
+  | {
+      readonly type: "alteredFinished";
+      readonly text: string;
+      readonly traces: readonly AttentionTrace[];
+    }
   | { readonly type: "alteredFailed"; readonly failure: Failure }
   | { readonly type: "guideToggled" }
   | { readonly type: "guideTokenChosen"; readonly token: number }

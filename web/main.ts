@@ -82,10 +82,11 @@ function pickNode(node: number): void {
 
 /** The same text with the relation changed, where a change is chosen. */
 function compare(): void {
-  const { change, layer, head, text, search } = state;
+  const { change, layer, head, text, search, sequences } = state;
   const relation = relationInput(change, layer, head);
-  const options = searchOptions(search);
-  if (relation) void translator.compare(text, { ...options, relation }, shownView());
+  if (!relation) return;
+  const written = sequences[0]?.tokens.map(({ id }) => id) ?? [];
+  void translator.compare(text, written, searchOptions(search), relation, shownView());
 }
 
 /** Until the layer fits the sentence on show: another may have come meanwhile. */
@@ -95,7 +96,7 @@ async function workOutLayer(): Promise<void> {
   let layer: FirstLayer | null;
   do {
     traces = state.traces;
-    layer = await layerOf(state, translator.files());
+    layer = await layerOf(state, translator.tensor);
   } while (traces !== state.traces);
   isWorkingOut = false;
   dispatch({ type: "guideArrived", layer });

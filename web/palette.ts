@@ -77,6 +77,15 @@ export function scoreRamp(zero: number, scheme: Scheme): Ramp {
   });
 }
 
+/** Both sides of zero: paper in the middle, less runs to ochre, more to violet, equally dark. */
+export function differenceRamp(scheme: Scheme): Ramp {
+  const [from, to] = scheme === "light" ? [0.968, 0.42] : [0.265, 0.86];
+  return ramp((share) => {
+    const far = Math.abs(2 * share - 1);
+    return [mix(from as number, to as number, far), 0.17 * far ** 0.8, share < 0.5 ? 70 : 292];
+  });
+}
+
 /** The entry of a ramp for a share in 0..1. */
 export function rampColor(colors: Ramp, share: number): Rgb {
   const at = 3 * Math.round((rampSize - 1) * Math.min(1, Math.max(0, share)));

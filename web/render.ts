@@ -4,8 +4,9 @@ import type { AttentionTrace, ModelInfo } from "relata";
 import type { Actions } from "./actions";
 import { addressOf } from "./address";
 import { type CatalogueEntry, catalogue, entryOf, type ModelSource } from "./catalogue";
-import { farthest, offeredSwitches, type SwitchName } from "./change";
+import { longestSentence } from "./guide/first-layer";
 import { guide } from "./guide/guide";
+import { createChangeRenderer } from "./render-change";
 import { currentTrace, numLayers, type State } from "./state";
 import { showWords } from "./static-words";
 import { attentionArcs } from "./views/attention-arcs";
@@ -32,12 +33,11 @@ import { modelPicker } from "./views/model-picker";
 import { overview } from "./views/overview";
 import { prompt } from "./views/prompt";
 import { distanceReadout, mapReadout } from "./views/readouts";
-import { changeChooser, changeResult } from "./views/relation-change";
 import { searchDrawer } from "./views/search-drawer";
 import { sequenceList } from "./views/sequences";
 import { createSlots } from "./views/slots";
 import { distanceTable, mapTable, overviewTable } from "./views/tables";
-import { savePicture, takeAway } from "./views/take-away";
+import { pictures, savePicture, takeAway } from "./views/take-away";
 import { runControl, translationText } from "./views/translation";
 import { wordsOf } from "./words";
 
@@ -47,6 +47,7 @@ import { wordsOf } from "./words";
  */
 export function createRenderer(root: Document, on: Actions): (state: State) => boolean {
   const mount = createSlots(root);
+  const renderChange = createChangeRenderer(root, mount, on);
   const figures = root.getElementById("figures") as HTMLElement;
   const parts = [renderOverview, renderPairs, renderProfile, renderRest];
   let numBuilt = 0;
@@ -59,19 +60,12 @@ export function createRenderer(root: Document, on: Actions): (state: State) => b
     return entry;
   }
 
-  const switches = new WeakMap<ModelInfo, readonly SwitchName[]>();
-  function offeredFor(info: ModelInfo): readonly SwitchName[] {
-    const offered = switches.get(info) ?? offeredSwitches(info);
-    switches.set(info, offered);
-    return offered;
-  }
-
   function render(now: State): boolean {
     const { language, source, load, text, translation, isBringing, search, sequences } = now;
     const words = wordsOf(language);
     const { onSubmit, onStop, onLanguage, onMethod, onSearch } = on;
     const entry = entryFor(source);
-    showWords(root, language, words);
+    showWords(root, language, words, source.kind !== "catalogue");
     mount("language-slot", languageSwitch, { language, words, onLanguage });
     mount("model-slot", modelPicker, {
       ...{ models: catalogue, entry, load, isBringing, words, onPick: on.onPick },
@@ -95,15 +89,15 @@ export function createRenderer(root: Document, on: Actions): (state: State) => b
     return figures.hidden;
   }
 
-  function renderRest(now: State, trace: AttentionTrace, info: ModelInfo): void {
+  function renderRest(now: State, _trace: AttentionTrace, info: ModelInfo): void {
     const words = wordsOf(now.language);
     const { onSave, onCopy } = on;
     for (const figure of ["overview", "map", "profile"] as const)
-      mount(`${figure}-save-slot`, savePicture, { figure, words, onSave });
+      mount(`${figure}-save-slot`, savePicture, { figure, formats: pictures, words, onSave });
     const link = addressOf(now);
     mount("take-away-slot", takeAway, { link, isCopied: now.isCopied, words, onSave, onCopy });
     renderGuide(now, info);
-    renderChange(now, trace, info);
+    renderChange(now, entryFor(now.source), info);
     renderGraph(now, info);
   }
 
@@ -121,22 +115,6 @@ export function createRenderer(root: Document, on: Actions): (state: State) => b
     });
   }
 
-  function renderChange(now: State, trace: AttentionTrace, info: ModelInfo): void {
-    const { change, altered, layer, head, scheme, translation, source } = now;
-    const words = wordsOf(now.language);
-    const offered = offeredFor(info);
-    (root.getElementById("change") as HTMLElement).hidden = offered.length === 0;
-    if (offered.length === 0) return;
-    mount("change-slot", changeChooser, {
-      ...{ change, offered, farthest: farthest(info), layer, head, words, onChange: on.onChange },
-    });
-    const { targetTag } = entryFor(source);
-    mount("altered-slot", changeResult, {
-      ...{ altered, before: translation.text, trace, targetTag, numHeads: info.numHeads },
-      ...{ scheme, words },
-    });
-  }
-
   function renderGuide(now: State, info: ModelInfo): void {
     const { guide: chosen, traces, sequences, head, scheme } = now;
     const words = wordsOf(now.language);
@@ -144,8 +122,11 @@ export function createRenderer(root: Document, on: Actions): (state: State) => b
     const { layer, token } = chosen;
     const trace = traces.find(({ kind }) => kind === "encoder_self");
     if (!chosen.isOpen || layer === "pending" || !trace) mount("guide-slot", nothing, {});
-    else if (layer === null) mount("guide-slot", line, { text: words.guide.absent });
-    else {
+    else if (layer === null) {
+      const isLong = trace.queryTokens.length > longestSentence;
+      const text = isLong ? words.guide.tooLong(longestSentence) : words.guide.absent;
+      mount("guide-slot", line, { text });
+    } else {
       const written = sequences[0]?.tokens ?? [];
       mount("guide-slot", guide, {
         ...{ layer, info, trace, written, head, token, scheme, words, onToken: on.onGuideToken },

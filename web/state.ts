@@ -10,6 +10,7 @@ import type {
 } from "relata";
 import { catalogue, type ModelSource } from "./catalogue";
 import { noChange, type RelationChange } from "./change";
+import { type WeightDifference, weightDifference } from "./difference";
 import type { Summaries } from "./events";
 import type { FirstLayer } from "./guide/first-layer";
 import { type MapView, wholeMap } from "./map-view";
@@ -55,7 +56,7 @@ export type Point =
   | { readonly query: number; readonly key: number }
   | { readonly distance: number };
 
-export type Figure = "overview" | "map" | "profile";
+export type Figure = "overview" | "map" | "profile" | "difference" | "shift";
 
 /** The five steps: open or not, the token they follow, and their tensors; null where those are not worked out. */
 export interface Guide {
@@ -64,7 +65,7 @@ export interface Guide {
   readonly layer: FirstLayer | "pending" | null;
 }
 
-/** What came of the same text with the relation changed. */
+/** What came of the same text with the relation changed; the traces are of the translation as trained, read once more. */
 export type Altered =
   | {
       readonly status: "none" | "running" | "done";
@@ -152,7 +153,7 @@ export function initialState(scheme: Scheme, width: number, language: Language =
     mapView: wholeMap,
     token: 0,
     point: null,
-    tables: { overview: false, map: false, profile: false },
+    tables: { overview: false, map: false, profile: false, difference: false, shift: false },
   };
 }
 
@@ -162,6 +163,17 @@ export function currentTrace({ traces, kind, layer, head }: State): AttentionTra
     traces.find((trace) => trace.kind === kind && trace.layer === layer && trace.head === head) ??
     null
   );
+}
+
+/** The head on show with the relation changed, beside itself as trained; null where nothing is changed. */
+export function currentDifference(state: State): WeightDifference | null {
+  const before = currentTrace(state);
+  if (!before || state.altered.status !== "done") return null;
+  const { kind, layer, head } = before;
+  const after = state.altered.traces.find(
+    (trace) => trace.kind === kind && trace.layer === layer && trace.head === head,
+  );
+  return after ? weightDifference(before, after) : null;
 }
 
 /** The distance that is lit in both pictures. */

@@ -3,9 +3,7 @@
 import type { AttentionTrace } from "relata";
 import { type HeadSummary, headSummary } from "./distance";
 import type { Summaries } from "./events";
-
-/** Milliseconds of work before the page gets its turn. */
-const slice = 8;
+import { slice, turn } from "./turn";
 
 /** Returns the function that starts on another set of heads and drops the one before. */
 export function createSummariser(
@@ -30,16 +28,4 @@ export function createSummariser(
     latest = traces;
     void work(traces);
   };
-}
-
-/** A message comes back after input and drawing have had their turn. */
-function turn(): Promise<void> {
-  return new Promise((resolve) => {
-    const { port1, port2 } = new MessageChannel();
-    port1.onmessage = () => {
-      port1.close();
-      resolve();
-    };
-    port2.postMessage(null);
-  });
 }

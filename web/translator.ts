@@ -1,7 +1,16 @@
 // What the page asks of the package: load a model, translate a text, look into it. Everything that
 // comes back is an event; the state decides what it means.
 
-import { type AttentionKind, type LoadOptions, Model, type RunOptions, type Source } from "relata";
+import {
+  type AttentionKind,
+  type LoadOptions,
+  Model,
+  type RelationInput,
+  type RunOptions,
+  type Source,
+  type TensorValues,
+  type TraceRequest,
+} from "relata";
 import { type ModelSource, modelAddress } from "./catalogue";
 import type { PageEvent } from "./events";
 import { labelMatrix, parseGraph } from "./graph";
@@ -23,12 +32,18 @@ export interface Translator {
   cancel(): void;
   /** Translates, recording every attention; a translation under way is given up for this one. */
   translate(text: string, options: RunOptions, view: View): Promise<void>;
-  /** Translates once more with the relation changed, for comparison. */
-  compare(text: string, options: RunOptions, view: View): Promise<void>;
+  /** Translates once more with the relation changed, and reads the translation there is, token by token, with it. */
+  compare(
+    text: string,
+    written: readonly number[],
+    options: RunOptions,
+    relation: RelationInput,
+    view: View,
+  ): Promise<void>;
   /** Stops a translation under way. */
   stop(): void;
-  /** The files of the model, where the page has them in hand. */
-  files(): readonly File[];
+  /** A tensor of the model, by the name of the schema. Rejects where there is no model. */
+  tensor(name: string, rows?: readonly number[]): Promise<TensorValues>;
 }
 
 export function createTranslator(
@@ -36,7 +51,6 @@ export function createTranslator(
   dispatch: (event: PageEvent) => void,
 ): Translator {
   let model: Model | null = null;
-  let files: readonly File[] = [];
   let loading = new AbortController();
   let running = new AbortController();
   let comparing = new AbortController();
@@ -50,7 +64,6 @@ export function createTranslator(
     const { signal } = mine;
     model?.dispose();
     model = null;
-    files = [];
     dispatch({ type: "loadStarted", source });
     const watch = (phase: LoadPhase) => ({
       signal,
@@ -70,7 +83,6 @@ export function createTranslator(
         return false;
       }
       model = loaded;
-      files = given ?? [];
       dispatch({ type: "loadFinished", info: loaded.info, threads });
       void fetched?.keep();
       return true;
@@ -96,7 +108,8 @@ export function createTranslator(
     try {
       const start = performance.now();
       const steps = model.generate(text, {
-        ...(await withView(model, text, options, view)),
+        ...options,
+        ...(await seen(model, text, {}, view)),
         signal,
       });
       let next = await steps.next();
@@ -112,18 +125,29 @@ export function createTranslator(
     }
   }
 
-  async function compare(text: string, options: RunOptions, view: View): Promise<void> {
+  async function compare(
+    text: string,
+    written: readonly number[],
+    options: RunOptions,
+    change: RelationInput,
+    view: View,
+  ): Promise<void> {
     comparing.abort();
     const mine = new AbortController();
     comparing = mine;
+    const { signal } = mine;
     if (!model) return;
     dispatch({ type: "alteredStarted" });
     try {
-      const all = await withView(model, text, options, view);
-      const result = await model.run(text, { ...all, signal: mine.signal });
-      if (comparing === mine) dispatch({ type: "alteredFinished", result });
+      const { trace, relation } = await seen(model, text, change, view);
+      const result = await model.run(text, { ...options, relation, signal });
+      // The same tokens as before, so that each weight has one to be compared with.
+      const isRead = written.length > 0;
+      const read = isRead && (await model.attend(text, written, { trace, relation, signal }));
+      const traces = read ? read.trace : [];
+      if (comparing === mine) dispatch({ type: "alteredFinished", text: result.text, traces });
     } catch (error) {
-      if (comparing === mine && !mine.signal.aborted)
+      if (comparing === mine && !signal.aborted)
         dispatch({ type: "alteredFailed", failure: failureOf(error) });
     }
   }
@@ -134,7 +158,10 @@ export function createTranslator(
     compare,
     cancel: () => loading.abort(),
     stop: () => running.abort(),
-    files: () => files,
+    tensor: async (name, rows) => {
+      if (!model) throw new RangeError("there is no model");
+      return model.tensor(name, rows);
+    },
   };
 }
 
@@ -153,19 +180,19 @@ async function loadThreaded(
   }
 }
 
-/** The options with what to record, and for a model by labels with one label for every pair of tokens. */
-async function withView(
+/** What to record, and for a model by labels the relation with one label for every pair of tokens. */
+async function seen(
   model: Model,
   text: string,
-  options: RunOptions,
+  relation: RelationInput,
   { graph, kind }: View,
-): Promise<RunOptions> {
+): Promise<{ trace: TraceRequest; relation: RelationInput }> {
   const { length } = await model.tokenize(text);
   const trace = { kinds: tracedKinds(model.info, length, kind) };
   const { index, numRelations } = model.info.relation.encoder_self;
-  if (index !== "labels") return { ...options, trace };
+  if (index !== "labels") return { trace, relation };
   const labels = labelMatrix(parseGraph(graph, numRelations).edges, length);
-  return { ...options, trace, relation: { ...options.relation, labels } };
+  return { trace, relation: { ...relation, labels } };
 }
 
 /** The code and place of the package's own errors; anything else is "unknown" with its message. */

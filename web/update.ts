@@ -131,10 +131,8 @@ function changedBy(state: State, event: PageEvent): State {
     }
     case "alteredStarted":
       return { ...state, altered: { ...noAltered, status: "running" } };
-    case "alteredFinished": {
-      const { text, trace } = event.result;
-      return { ...state, altered: { status: "done", text, traces: trace } };
-    }
+    case "alteredFinished":
+      return { ...state, altered: { status: "done", text: event.text, traces: event.traces } };
     case "alteredFailed":
       return { ...state, altered: { status: "failed", failure: event.failure } };
     case "graphChanged":

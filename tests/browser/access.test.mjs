@@ -44,6 +44,11 @@ for (const scheme of ["light", "dark"]) {
     await page.locator("#overview-table-button").click();
     await page.locator("summary").click();
     await page.locator("#step-5").waitFor();
+    await choose(page, "change", "off");
+    await page.locator("#difference-picture").waitFor();
+    for (const figure of ["difference", "shift"])
+      await page.locator(`#${figure}-table-button`).click();
+    await drawn(page);
     assert.deepEqual(await violations(page), []);
     await choose(page, "picture", "arcs");
     await choose(page, "order", "explained");
@@ -62,6 +67,8 @@ test("from 360 to 2,560 pixels nothing sticks out, in both languages", async () 
   await page.locator("#bring").click();
   await page.locator("summary").click();
   await page.locator("#step-5").waitFor();
+  await choose(page, "change", "mirrored");
+  await page.locator("#difference-picture").waitFor();
   for (const language of ["en", "zh"]) {
     await page.locator(`#language-${language}`).click();
     for (const width of [360, 600, 900, 1280, 2560]) {

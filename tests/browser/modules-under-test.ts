@@ -2,9 +2,12 @@
 
 export * from "../../web/catalogue";
 export * from "../../web/change";
+export * from "../../web/difference";
 export * from "../../web/distance";
 export * from "../../web/graph";
-export { workOut } from "../../web/guide/first-layer";
+export * from "../../web/guide/arithmetic";
+export { longestSentence, workOut } from "../../web/guide/first-layer";
+export { formulaOf } from "../../web/guide/formula";
 export * from "../../web/map-view";
 export * from "../../web/palette";
 export * from "../../web/search";
@@ -16,6 +19,12 @@ export { attentionArcs } from "../../web/views/attention-arcs";
 export { headChooser, kindChooser } from "../../web/views/attention-chooser";
 export { attentionMap } from "../../web/views/attention-map";
 export { bringForm } from "../../web/views/bring-form";
+export {
+  differenceLegend,
+  differenceMap,
+  differenceReadout,
+  differenceTable,
+} from "../../web/views/difference-map";
 export { distanceMarks } from "../../web/views/distance-marks";
 export { distancePicture } from "../../web/views/distance-picture";
 export {
@@ -39,8 +48,9 @@ export { distanceReadout, mapReadout } from "../../web/views/readouts";
 export { changeChooser, changeResult } from "../../web/views/relation-change";
 export { searchDrawer } from "../../web/views/search-drawer";
 export { sequenceList } from "../../web/views/sequences";
+export { shiftMarks, shiftPicture, shiftReadout, shiftTable } from "../../web/views/shift-picture";
 export { createSlots } from "../../web/views/slots";
 export { distanceTable, mapTable, overviewTable } from "../../web/views/tables";
-export { savePicture, takeAway } from "../../web/views/take-away";
+export { numbersToo, pictures, savePicture, takeAway } from "../../web/views/take-away";
 export { runControl, translationText } from "../../web/views/translation";
 export { wordsOf } from "../../web/words";

@@ -66,6 +66,40 @@ test("in grey every ramp goes one way, in even steps, over most of the range", (
   }
 });
 
+/** How a dichromat sees a colour (Vienot, Brettel, Mollon 1999), in linear light. */
+function seenWithout(cone, [red, green, blue]) {
+  const mixed = {
+    protan: 0.11238 * red + 0.88762 * green,
+    deutan: 0.29275 * red + 0.70725 * green,
+  };
+  const shift = { protan: 0.00401, deutan: -0.02234 };
+  return [mixed[cone], mixed[cone], shift[cone] * red - shift[cone] * green + blue];
+}
+
+test("differences: paper in the middle, both ends equally dark, and apart for eyes that mix red and green up", () => {
+  for (const scheme of ["light", "dark"]) {
+    const ramp = palette.differenceRamp(scheme);
+    const paper = scheme === "light" ? 96 : 16;
+    assert.ok(Math.abs((lightness(ramp, 127) + lightness(ramp, 128)) / 2 - paper) < 4);
+    const sign = scheme === "light" ? -1 : 1;
+    for (let i = 15; i < 128; i += 15) {
+      const [more, less] = [lightness(ramp, 128 + i), lightness(ramp, 127 - i)];
+      assert.ok(Math.abs(more - less) < 5, `${i}: ${more}, ${less}`);
+      assert.ok(sign * (more - lightness(ramp, 128 + i - 15)) > 1.5);
+    }
+    for (const cone of ["protan", "deutan"]) {
+      const [less, more] = [0.05, 0.95].map((share) =>
+        seenWithout(
+          cone,
+          palette.rampColor(ramp, share).map((byte) => (byte / 255) ** 2.2),
+        ),
+      );
+      // Yellowish against bluish: the one axis that is left.
+      assert.ok(less[0] - less[2] > 0.05 && more[2] - more[0] > 0.05, `${cone} ${less} ${more}`);
+    }
+  }
+});
+
 test("heads differ in hue and are as light as one another", () => {
   for (const scheme of ["light", "dark"]) {
     const colors = Array.from({ length: 8 }, (_, head) => palette.headColor(head, 8, scheme));

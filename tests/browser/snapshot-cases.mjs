@@ -1,6 +1,8 @@
 // What each view is drawn with for its snapshot: by view, by state. The functions run in the document of views-page.mjs,
 // with `views`, `words`, `traces` (by kind) and what `given` below adds.
 
+import { change } from "./snapshot-change.mjs";
+
 /** In the document: `heads`, many of one layer after another, `off`, one of them without the relation, and small helpers. */
 export function given(stored) {
   const floats = (values) => values && Float32Array.from(values);
@@ -16,6 +18,7 @@ export function given(stored) {
     heads,
     off: { ...stored.off, traces: stored.off.traces.map(revived) },
     before: stored.text,
+    difference: views.weightDifference(heads[6], revived(stored.off.traces[0])),
     summaries: new Map(heads.map((head) => [head, views.headSummary(head)])),
     /** Every function a view may tell something. */
     on: Object.fromEntries(
@@ -146,37 +149,6 @@ const manyHeads = {
   "overview-table": {
     encoder: () => views.overviewTable({ kind: "encoder_self", traces: heads, summaries, words }),
   },
-  "change-chooser": {
-    "all that may be changed": () =>
-      views.changeChooser({
-        ...{ change: views.noChange, offered: ["trained", "off", "keys", "values", "mirrored"] },
-        ...{ farthest: 15, layer: 1, head: 2, words, ...on },
-      }),
-    "clipped, of one head": () =>
-      views.changeChooser({
-        ...{
-          change: { name: "clip", clip: 3, scope: "head" },
-          offered: ["trained", "off", "clip"],
-        },
-        ...{ farthest: 15, layer: 1, head: 2, words, ...on },
-      }),
-  },
-  "change-result": {
-    "nothing changed": () =>
-      views.changeResult({
-        ...{ altered: views.noAltered, before, trace: heads[6], targetTag: "de", ...wide, words },
-      }),
-    "without the relation": () =>
-      views.changeResult({
-        ...{ altered: { status: "done", ...off }, before, trace: heads[6], targetTag: "de" },
-        ...{ ...wide, words },
-      }),
-    failed: () =>
-      views.changeResult({
-        ...{ altered: { status: "failed", failure }, before, trace: heads[6], targetTag: "de" },
-        ...{ ...wide, words },
-      }),
-  },
   graph: {
     "three edges, and a line that is none": () =>
       views.graph({
@@ -275,10 +247,14 @@ const controls = {
   },
   "map-tools": { "twice as large": () => views.mapTools({ zoom: 2, words, ...on }) },
   "take-away": {
-    "one figure": () => views.savePicture({ figure: "map", words, ...on }),
+    "one figure": () => views.savePicture({ figure: "map", formats: views.pictures, words, ...on }),
+    "one with numbers of its own, in Chinese": () =>
+      views.savePicture({
+        ...{ figure: "difference", formats: views.numbersToo, words: chinese, ...on },
+      }),
     "the view": () => views.takeAway({ link: "#text=dog", isCopied: true, words, ...on }),
   },
 };
 
 /** The source of a function of the document, by view, by state. */
-export const cases = { ...head, ...manyHeads, ...controls };
+export const cases = { ...head, ...manyHeads, ...change, ...controls };

@@ -2,6 +2,7 @@
 
 import type { AttentionTrace, Sequence } from "relata";
 import { entryOf } from "../catalogue";
+import type { WeightDifference } from "../difference";
 import { hasCell } from "../distance";
 import { searchOptions } from "../search";
 import type { State } from "../state";
@@ -16,6 +17,21 @@ export function toCsv(trace: AttentionTrace): string {
       const at = i * keyTokens.length + j;
       const values = [weights[at], contentScores[at], relationScores ? relationScores[at] : ""];
       rows.push([i, j, quoted(query.piece), quoted(key.piece), j - i, ...values].join(","));
+    });
+  });
+  return `${rows.join("\r\n")}\r\n`;
+}
+
+/** One row per pair of tokens that exists: its weight under the relation as trained and as changed. */
+export function differenceCsv({ before, after, values }: WeightDifference): string {
+  const { queryTokens, keyTokens, weights } = before;
+  const rows = ["query,key,query_token,key_token,distance,weight_before,weight_after,difference"];
+  queryTokens.forEach((query, i) => {
+    keyTokens.forEach((key, j) => {
+      if (!hasCell(before, i, j)) return;
+      const at = i * keyTokens.length + j;
+      const numbers = [weights[at], after.weights[at], values[at]];
+      rows.push([i, j, quoted(query.piece), quoted(key.piece), j - i, ...numbers].join(","));
     });
   });
   return `${rows.join("\r\n")}\r\n`;

@@ -4,9 +4,9 @@ import { html } from "../views/element";
 import { radios } from "../views/radios";
 import type { Words } from "../words";
 import { number, tokenText } from "../words/format";
-import type { FirstLayer } from "./first-layer";
-import { formulas } from "./formula";
-import { heatRows, pairedBars } from "./pictures";
+import type { FirstLayer, LayerSteps, Order } from "./first-layer";
+import { formulaOf } from "./formula";
+import { heatRows, type PairedBar, pairedBars } from "./pictures";
 
 export interface GuideData {
   readonly layer: FirstLayer;
@@ -33,11 +33,7 @@ export function guide(data: GuideData): Element {
     radios("guide-token", words.guide.follow, places, data.token, onToken, (at) => [
       html("span", {}, tokens[at]),
     ]),
-    html(
-      "ol",
-      { class: "steps" },
-      ...steps.map((step, at) => frame(step(data, tokens), at, words)),
-    ),
+    html("ol", { class: "steps" }, ...steps.map((step, at) => frame(step(data, tokens), at, data))),
   );
 }
 
@@ -48,10 +44,12 @@ interface Step {
   readonly numbers: string;
   readonly picture: Element;
   readonly caption: string;
+  /** What changes without what tells about order. */
   readonly off: string;
 }
 
-function frame(step: Step, at: number, words: Words): Element {
+function frame(step: Step, at: number, { info, layer, words }: GuideData): Element {
+  const { order } = layer;
   return html(
     "li",
     { class: "step", id: `step-${at + 1}` },
@@ -60,94 +58,121 @@ function frame(step: Step, at: number, words: Words): Element {
       {},
       html("h3", {}, html("span", { class: "step-number" }, `${at + 1}`), step.title),
       html("p", {}, step.text),
-      html("div", { class: "formula" }, formulas[at]?.()),
+      html("div", { class: "formula" }, formulaOf(at, info)),
       html("p", { class: "tensors" }, ...step.tensors.map((text) => html("span", {}, text))),
       html("p", { class: "numbers" }, step.numbers),
-      html(
-        "p",
-        { class: "switched-off" },
-        html("strong", {}, words.guide.switchedOff),
-        " ",
-        step.off,
-      ),
+      order === "nothing"
+        ? null
+        : html(
+            "p",
+            { class: "switched-off" },
+            html("strong", {}, words.guide.switchedOff[order]),
+            " ",
+            step.off,
+          ),
     ),
     html("figure", {}, step.picture, html("figcaption", {}, step.caption)),
   );
 }
 
 function embeddingStep(data: GuideData, tokens: readonly string[]): Step {
-  const { layer, token, scheme, words } = data;
+  const { layer, info, token, scheme, words } = data;
   const { embedding } = words.guide;
   const { length, embedded } = layer.learned;
-  const width = layer.config.d_model;
+  const { dModel: width, network } = info;
   return {
     title: embedding.title,
-    text: embedding.text(width),
+    text: embedding.text(width, network),
     tensors: [words.guide.shape(embedding.tensor, [length, width])],
     numbers: beginning(words, tokens[token], rowOf(embedded, token, width)),
     picture: heatRows(tokens, embedded, scheme, embedding.picture, token),
     caption: embedding.picture,
-    off: embedding.off,
+    off: embedding.off[layer.order],
   };
 }
 
 function scoresStep(data: GuideData, tokens: readonly string[]): Step {
   const { layer, info, token, head, words } = data;
   const { scores, shape } = words.guide;
-  const { length, queries } = layer.learned;
-  const { num_heads: heads, head_dim: size } = layer.config;
-  const content = rowOf(layer.learned.contentScores[head], token, length);
-  const relation = rowOf(layer.learned.relationScores[head], token, length);
-  const largest = relation.reduce(
-    (best, value, at) => (Math.abs(value) > Math.abs(relation[best] as number) ? at : best),
+  const { order, learned, off } = layer;
+  const { length, queries } = learned;
+  const { numHeads: heads, headDim: size } = info;
+  const rowsOf = (steps: LayerSteps) => {
+    const content = rowOf(steps.contentScores[head], token, length);
+    const relation = rowOf(steps.relationScores[head], token, length);
+    return { relation, all: content.map((value, at) => value + (relation[at] as number)) };
+  };
+  const [asIs, without] = [rowsOf(learned), rowsOf(off)];
+  const most = asIs.relation.reduce(
+    (best, value, at) => (Math.abs(value) > Math.abs(asIs.relation[best] as number) ? at : best),
     0,
   );
   const name = tokens[token] as string;
-  const bars = tokens.map((label, at) => ({
-    label,
-    value: (content[at] as number) + (relation[at] as number),
-    off: content[at] as number,
-  }));
   const query = rowOf(queries, token, heads * size).subarray(head * size, (head + 1) * size);
+  const caption = scores.picture(name, order);
+  const isByDistance = order === "relation" && info.relation.encoder_self.index !== "labels";
+  const hasSome = (asIs.relation[most] as number) !== 0;
   return {
     title: scores.title,
-    text: scores.text(size),
+    text: scores.text(size, info),
     tensors: [
       shape(scores.queries, [heads, length, size]),
       shape(scores.keys, [heads, length, size]),
-      shape(scores.relationKeys, [info.relation.encoder_self.numRelations, size]),
+      ...relationShape(data),
     ],
     numbers: beginning(words, name, query),
-    picture: pairedBars(bars, colorOf(data), scores.picture(name)),
-    caption: scores.picture(name),
-    off: scores.off(name, largest - token),
+    picture: pairedBars(barsOf(tokens, asIs.all, without.all, order), colorOf(data), caption),
+    caption,
+    off: scores.off(name, order, isByDistance && hasSome ? most - token : null),
   };
 }
 
+/** What the relation adds to scores with, and its shape. */
+function relationShape({ info, words }: GuideData): readonly string[] {
+  const { scores, shape } = words.guide;
+  const { effect, keys, numRelations } = info.relation.encoder_self;
+  const { numHeads, headDim } = info;
+  if (effect === "bias") return [shape(scores.relationBias, [numHeads, numRelations])];
+  if (effect === "fixed_slope") return [shape(scores.slopes, [numHeads])];
+  return effect === "vectors" && keys ? [shape(scores.relationKeys, [numRelations, headDim])] : [];
+}
+
+/** A bar for each token, and a tick where it would end without what tells about order. */
+function barsOf(
+  tokens: readonly string[],
+  learned: Float32Array,
+  off: Float32Array,
+  order: Order,
+): readonly PairedBar[] {
+  return tokens.map((label, at) => ({
+    label,
+    value: learned[at] as number,
+    off: order === "nothing" ? null : (off[at] as number),
+  }));
+}
+
 function attentionStep(data: GuideData, tokens: readonly string[]): Step {
-  const { layer, token, head, words } = data;
+  const { layer, info, token, head, words } = data;
   const { attention, shape } = words.guide;
   const { length, context } = layer.learned;
-  const { num_heads: heads, head_dim: size } = layer.config;
+  const { numHeads: heads, headDim: size } = info;
   const learned = rowOf(layer.learned.weights[head], token, length);
   const off = rowOf(layer.off.weights[head], token, length);
   const name = tokens[token] as string;
-  const bars = tokens.map((label, at) => ({
-    label,
-    value: learned[at] as number,
-    off: off[at] as number,
-  }));
+  const caption = attention.picture(name, layer.order);
+  const bars = barsOf(tokens, learned, off, layer.order);
+  const { effect, values } = info.relation.encoder_self;
   const own = rowOf(context, token, heads * size).subarray(head * size, (head + 1) * size);
   return {
     title: attention.title,
-    text: attention.text,
+    text: attention.text(effect === "vectors" && values),
     tensors: [
       shape(attention.weights, [heads, length, length]),
       shape(attention.context, [heads, length, size]),
     ],
     numbers: beginning(words, name, own),
-    picture: pairedBars(bars, colorOf(data), attention.picture(name)),
-    caption: attention.picture(name),
+    picture: pairedBars(bars, colorOf(data), caption),
+    caption,
     off: attention.off(tokens[highest(learned)] as string, tokens[highest(off)] as string),
   };
 }
@@ -155,14 +180,14 @@ function attentionStep(data: GuideData, tokens: readonly string[]): Step {
 function sublayersStep(data: GuideData, tokens: readonly string[]): Step {
   const { layer, info, token, scheme, words } = data;
   const { sublayers, shape } = words.guide;
-  const width = layer.config.d_model;
+  const { dModel: width, network } = info;
   const { length, embedded, afterAttention, output } = layer.learned;
   const rows = [embedded, afterAttention, output].map((all) => rowOf(all, token, width));
   const joined = Float32Array.from(rows.flatMap((row) => [...row]));
   const similarity = cosine(rows[2] as Float32Array, rowOf(layer.off.output, token, width));
   return {
     title: sublayers.title,
-    text: sublayers.text(info.dFf),
+    text: sublayers.text(info.dFf, network.gated),
     tensors: [shape(sublayers.output, [length, width])],
     numbers: beginning(words, tokens[token], rows[2] as Float32Array),
     picture: heatRows(sublayers.rows, joined, scheme, sublayers.picture),
@@ -174,7 +199,7 @@ function sublayersStep(data: GuideData, tokens: readonly string[]): Step {
 function decoderStep(data: GuideData): Step {
   const { layer, info, written, words } = data;
   const { decoder, shape } = words.guide;
-  const width = layer.config.d_model;
+  const width = info.dModel;
   const { length, output } = layer.learned;
   let similarity = 0;
   for (let at = 0; at < length; at += 1)

@@ -1,6 +1,6 @@
 // The guide's three pictures: a heat strip of rows, bars with and without the relation, and plain bars.
 
-import { rampColor, type Scheme, scoreRamp } from "../palette";
+import { differenceRamp, rampColor, type Scheme } from "../palette";
 import { html, svg } from "../views/element";
 import { number } from "../words/format";
 
@@ -14,7 +14,7 @@ export function heatRows(
 ): Element {
   const columns = values.length / labels.length;
   const reach = Math.max(1e-6, ...values.map(Math.abs));
-  const colors = scoreRamp(0.5, scheme);
+  const colors = differenceRamp(scheme);
   const canvas = html("canvas", { width: columns, height: labels.length, class: "heat" });
   const image = new ImageData(columns, labels.length);
   values.forEach((value, at) => {

@@ -1,9 +1,9 @@
 import type { AttentionTrace, RelationInfo } from "relata";
-import { type DistanceRow, distanceProfile, isThin, relationRanges } from "../distance";
+import { type DistanceRow, distanceProfile, isThin } from "../distance";
 import { headColor, type Scheme } from "../palette";
 import type { Point } from "../state";
 import type { Words } from "../words";
-import { distance as distanceText } from "../words/format";
+import { distanceAxis, distanceKeys, panelTitle, valueGrid } from "./distance-axis";
 import { html, svg } from "./element";
 import { type ProfileLayout, profileLayout } from "./profile-layout";
 
@@ -21,13 +21,6 @@ export interface DistancePictureData {
 
 /** Width of a distance, in CSS pixels, below which bars and dots become one shape. */
 const smallestBand = 3;
-
-const keySteps: Readonly<Record<string, number>> = {
-  ArrowLeft: -1,
-  ArrowRight: 1,
-  PageUp: -5,
-  PageDown: 5,
-};
 
 /** One head by signed distance: mean weight as bars, and below them what the relation adds. */
 export function distancePicture(data: DistancePictureData): Element {
@@ -65,7 +58,7 @@ export function distancePicture(data: DistancePictureData): Element {
   picture.addEventListener("pointerdown", point);
   picture.addEventListener("pointerleave", () => onPoint(null));
   picture.addEventListener("keydown", (event) => {
-    const by = keySteps[event.key];
+    const by = distanceKeys[event.key];
     if (by === undefined) return;
     event.preventDefault();
     onMove(by);
@@ -81,7 +74,7 @@ function weightPanel(
 ): Element {
   const { x, weight, band } = layout;
   const barWidth = Math.max(1, band * 0.78);
-  const titled = title(layout, weight.range()[1] ?? 0, words.meanWeight);
+  const titled = panelTitle(layout, weight.range()[1] ?? 0, words.meanWeight);
   if (band < smallestBand) {
     // Too narrow to tell one from the next: an outline says the same with one element.
     const outline = rows.map(
@@ -89,7 +82,13 @@ function weightPanel(
     );
     const base = weight(0);
     const d = `M${layout.left} ${base}L${outline.join("L")}V${base}z`;
-    return svg("g", {}, titled, grid(layout, weight, ""), svg("path", { class: "bars", d, fill }));
+    return svg(
+      "g",
+      {},
+      titled,
+      valueGrid(layout, weight, ""),
+      svg("path", { class: "bars", d, fill }),
+    );
   }
   const bars = rows.map((row) => {
     const { distance, meanWeight } = row;
@@ -103,7 +102,7 @@ function weightPanel(
       fill,
     });
   });
-  return svg("g", {}, titled, grid(layout, weight, ""), ...bars);
+  return svg("g", {}, titled, valueGrid(layout, weight, ""), ...bars);
 }
 
 function relationPanel(rows: readonly DistanceRow[], layout: ProfileLayout, words: Words): Element {
@@ -120,8 +119,8 @@ function relationPanel(rows: readonly DistanceRow[], layout: ProfileLayout, word
   return svg(
     "g",
     {},
-    title(layout, y.range()[1] ?? 0, words.relationScore),
-    grid(layout, y, "+"),
+    panelTitle(layout, y.range()[1] ?? 0, words.relationScore),
+    valueGrid(layout, y, "+"),
     svg("path", { class: "spread", d: `M${[...upper, ...lower].join("L")}Z` }),
     svg("path", { class: "relation", d: `M${line.join("L")}` }),
     ...(band < smallestBand ? [] : points).map(({ distance, mean }) =>
@@ -145,71 +144,4 @@ function emptyPanel(
   const reason = trace.kind === "cross" ? words.noRelation.cross : words.noRelation.none;
   const [bottom, top] = y.range() as [number, number];
   return svg("text", { class: "absent", x: (left + right) / 2, y: (top + bottom) / 2 }, reason);
-}
-
-function title({ left }: ProfileLayout, top: number, text: string): Element {
-  return svg("text", { class: "panel-title", x: left, y: top - 10 }, text);
-}
-
-function grid({ left, right }: ProfileLayout, y: ProfileLayout["weight"], sign: "+" | ""): Element {
-  const group = svg("g", { class: "grid" });
-  const format = y.tickFormat(4, `${sign}f`);
-  for (const tick of y.ticks(4)) {
-    group.append(
-      svg("line", {
-        class: tick === 0 ? "zero" : "rule",
-        x1: left,
-        x2: right,
-        y1: y(tick),
-        y2: y(tick),
-      }),
-      svg("text", { x: left - 6, y: y(tick), dy: "0.32em" }, tick === 0 ? "0" : format(tick)),
-    );
-  }
-  return group;
-}
-
-/** Distances, and under them the runs of distances the model cannot tell apart. */
-function distanceAxis(
-  { left, right, x, band, axisTop }: ProfileLayout,
-  relation: RelationInfo | null,
-  words: Words,
-): Element {
-  const group = svg("g", { class: "axis" });
-  for (const tick of x
-    .ticks(Math.max(3, Math.round((right - left) / 60)))
-    .filter(Number.isInteger)) {
-    group.append(
-      svg("line", { class: "tick", x1: x(tick), x2: x(tick), y1: axisTop, y2: axisTop + 4 }),
-      svg("text", { x: x(tick), y: axisTop + 17 }, distanceText(tick)),
-    );
-  }
-  const [first, last] = x.domain().map((edge, side) => (side === 0 ? edge + 0.5 : edge - 0.5)) as [
-    number,
-    number,
-  ];
-  const clipped = relation
-    ? relationRanges(relation, first, last).filter(({ from, to }) => from < to)
-    : [];
-  for (const range of clipped) {
-    const [from, to] = [x(range.from) - band * 0.4, x(range.to) + band * 0.4];
-    const isFirst = range.from <= (relation?.firstDistance ?? 0);
-    const isLast = range.to >= (relation?.firstDistance ?? 0) + (relation?.ids.length ?? 0) - 1;
-    const label = svg(
-      "text",
-      { class: "range-label", x: (from + to) / 2, y: axisTop + 40 },
-      words.rangeLabel(range, isFirst, isLast),
-    );
-    group.append(svg("path", { class: "range", d: `M${from} ${axisTop + 22}v5H${to}v-5` }));
-    if (to - from > 44) group.append(label);
-  }
-  if (clipped.length === 0) {
-    group.append(
-      svg("text", { class: "side start", x: left, y: axisTop + 38 }, words.earlier),
-      ...(last > 0
-        ? [svg("text", { class: "side end", x: right, y: axisTop + 38 }, words.later)]
-        : []),
-    );
-  }
-  return group;
 }

@@ -22,6 +22,8 @@ export interface MapLayout {
   readonly view: MapView;
 }
 
+/** Of few tokens: not larger than this share of the figure, on wide screens neither. */
+const largestShare = 1 / 14;
 const largestCell = 36;
 const smallestLabelledCell = 9;
 const longestLabel = 96;
@@ -40,7 +42,8 @@ export function mapLayout(trace: AttentionTrace, width: number, view: MapView): 
     Math.min(longestLabel, labelWidth(keyLabels.at(-1) ?? "")) * Math.SQRT1_2,
   );
   const top = Math.ceil(keyRoom * Math.SQRT1_2) + labelGap + 8;
-  const fit = Math.min(largestCell, Math.max(1, width - left - right) / numKeys);
+  const largest = Math.max(largestCell, width * largestShare);
+  const fit = Math.min(largest, Math.max(1, width - left - right) / numKeys);
   // Whole pixels where there are some to give: then all cells look the same.
   const whole = fit < 1 ? fit : Math.floor(fit);
   const cell = whole * view.zoom;

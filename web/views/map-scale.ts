@@ -1,7 +1,16 @@
 // How a number of the map becomes a colour, and back: the ramp, its ticks, its legend.
 
 import type { AttentionTrace } from "relata";
-import { css, headHue, type Ramp, rampColor, type Scheme, scoreRamp, weightRamp } from "../palette";
+import {
+  css,
+  differenceRamp,
+  headHue,
+  type Ramp,
+  rampColor,
+  type Scheme,
+  scoreRamp,
+  weightRamp,
+} from "../palette";
 import type { Quantity } from "../state";
 import { number } from "../words/format";
 import { svg } from "./element";
@@ -47,13 +56,30 @@ export function mapScale({ trace, quantity, numHeads, scheme }: MapScaleData): M
   };
 }
 
+/** Weights gained or lost: no change in the middle, both sides as far as the larger of them. */
+export function differenceScale(largest: number, scheme: Scheme): MapScale {
+  // Never finer than this, or rounding would be shown as a change.
+  const reach = Math.max(largest, 0.02);
+  return {
+    colors: differenceRamp(scheme),
+    share: (value) => 0.5 + value / (2 * reach),
+    ticks: [-reach, 0, reach],
+    digits: 2,
+    signed: true,
+  };
+}
+
 const width = 200;
 const side = 16;
 const steps = 50;
 
-/** The colour scale with its numbers. */
+/** The colour scale of a head's numbers. */
 export function mapLegend(data: MapScaleData): Element {
-  const { colors, share, ticks, digits, signed } = mapScale(data);
+  return scaleLegend(mapScale(data));
+}
+
+/** A colour scale with its numbers. */
+export function scaleLegend({ colors, share, ticks, digits, signed }: MapScale): Element {
   const root = svg("svg", {
     class: "legend",
     width: width + 2 * side,

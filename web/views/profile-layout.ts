@@ -3,18 +3,13 @@
 
 import { type ScaleLinear, scaleLinear } from "d3-scale";
 import type { DistanceRow } from "../distance";
+import type { AxisLayout } from "./distance-axis";
 
-export interface ProfileLayout {
+export interface ProfileLayout extends AxisLayout {
   readonly width: number;
   readonly height: number;
-  readonly left: number;
-  readonly right: number;
-  readonly x: ScaleLinear<number, number>;
-  /** Width of one distance in CSS pixels. */
-  readonly band: number;
   readonly weight: ScaleLinear<number, number>;
   readonly relation: ScaleLinear<number, number>;
-  readonly axisTop: number;
 }
 
 const left = 40;

@@ -50,7 +50,7 @@ export function distanceReadout({ trace, point, words }: ReadoutData): Element {
   ]);
 }
 
-function facts(entries: readonly (readonly [term: string, value: string])[]): Element {
+export function facts(entries: readonly (readonly [term: string, value: string])[]): Element {
   return html(
     "dl",
     { class: "facts" },

@@ -1,4 +1,3 @@
-import type { AttentionTrace } from "relata";
 import {
   compareWords,
   type MarkedWord,
@@ -6,12 +5,8 @@ import {
   type Scope,
   type SwitchName,
 } from "../change";
-import { distanceProfile } from "../distance";
-import { pairedBars } from "../guide/pictures";
-import { headColor, type Scheme } from "../palette";
 import type { Altered } from "../state";
 import type { Words } from "../words";
-import { distance as distanceText, number } from "../words/format";
 import { html } from "./element";
 import { radios } from "./radios";
 
@@ -73,18 +68,14 @@ export function changeChooser(data: ChangeChooserData): Element {
 
 export interface ChangeResultData {
   readonly altered: Altered;
-  /** The translation by the relation as trained, and the head on show. */
+  /** The translation by the relation as trained. */
   readonly before: string;
-  readonly trace: AttentionTrace;
   readonly targetTag: string;
-  readonly numHeads: number;
-  readonly scheme: Scheme;
   readonly words: Words;
 }
 
-/** Both translations with their differences marked, and what the change does to the head on show. */
-export function changeResult(data: ChangeResultData): Element {
-  const { altered, before, trace, targetTag, words } = data;
+/** Both translations with their differences marked. */
+export function changeResult({ altered, before, targetTag, words }: ChangeResultData): Element {
   if (altered.status === "none") return html("p", { class: "hint" }, words.change.hint);
   if (altered.status === "failed")
     return html("p", { class: "failure", role: "alert" }, words.failureWords(altered.failure));
@@ -97,55 +88,14 @@ export function changeResult(data: ChangeResultData): Element {
       html("h3", { class: "label" }, title),
       html("p", { id, class: "output", lang: targetTag }, ...marked.flatMap(wordOf)),
     );
-  const other = altered.traces.find(
-    ({ kind, layer, head }) => kind === trace.kind && layer === trace.layer && head === trace.head,
-  );
   return html(
     "div",
-    { "aria-busy": `${isRunning}` },
-    html(
-      "div",
-      { class: "pair before-after" },
-      side("text-before", words.change.before, left),
-      side("text-after", words.change.after, isRunning ? [] : right),
-    ),
-    other ? difference(data, other) : null,
+    { class: "pair before-after", "aria-busy": `${isRunning}` },
+    side("text-before", words.change.before, left),
+    side("text-after", words.change.after, isRunning ? [] : right),
   );
 }
 
 function wordOf({ text, isSame }: MarkedWord): (Node | string)[] {
   return [isSame ? text : html("mark", {}, text), " "];
-}
-
-/** Mean weight by distance: the bar as trained, the tick as altered. */
-function difference(data: ChangeResultData, other: AttentionTrace): Element {
-  const { trace, numHeads, scheme, words } = data;
-  const after = new Map(distanceProfile(other).map((row) => [row.distance, row.meanWeight]));
-  const rows = distanceProfile(trace).filter(({ distance }) => Math.abs(distance) <= 8);
-  const bars = rows.map(({ distance, meanWeight }) => ({
-    label: distanceText(distance),
-    value: meanWeight,
-    off: after.get(distance) ?? null,
-  }));
-  const caption = words.change.picture(trace.layer, trace.head, meanShift(trace, other));
-  const color = headColor(trace.head, numHeads, scheme);
-  return html(
-    "figure",
-    { class: "change-figure" },
-    pairedBars(bars, color, caption, (value) => number(value, 2)),
-    html("figcaption", {}, caption),
-  );
-}
-
-/** How much weight of a row moves elsewhere on average, 0..1; null where the tokens are not the same. */
-function meanShift(before: AttentionTrace, after: AttentionTrace): number | null {
-  const isSame =
-    before.weights.length === after.weights.length &&
-    before.queryTokens.every(({ id }, at) => id === after.queryTokens[at]?.id);
-  if (!isSame) return null;
-  const moved = before.weights.reduce(
-    (sum, weight, at) => sum + Math.abs(weight - (after.weights[at] as number)),
-    0,
-  );
-  return moved / 2 / before.queryTokens.length;
 }

@@ -80,7 +80,7 @@ export function mapTable({ trace, quantity, words }: MapTableData): Element {
 }
 
 /** The first cell of each row heads it. */
-function table(
+export function table(
   caption: string,
   head: readonly string[],
   rows: readonly (readonly string[])[],

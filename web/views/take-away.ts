@@ -4,15 +4,20 @@ import { html } from "./element";
 
 type OnSave = (format: Format, figure: Figures) => void;
 
+/** What a figure is saved as, with its own numbers where the head's are not the same. */
+export const pictures = ["svg", "png"] as const;
+export const numbersToo = [...pictures, "csv"] as const;
+
 export interface SavePictureData {
   readonly figure: Figures;
+  readonly formats: typeof pictures | typeof numbersToo;
   readonly words: Words;
   readonly onSave: OnSave;
 }
 
-/** Saves one figure as SVG or PNG. */
-export function savePicture({ figure, words, onSave }: SavePictureData): Element {
-  const button = (format: "svg" | "png") => {
+/** Saves one figure. */
+export function savePicture({ figure, formats, words, onSave }: SavePictureData): Element {
+  const button = (format: (typeof numbersToo)[number]) => {
     const face = format.toUpperCase();
     const label = words.takeFigure(figure, face);
     const made = html(
@@ -29,7 +34,7 @@ export function savePicture({ figure, words, onSave }: SavePictureData): Element
     made.addEventListener("click", () => onSave(format, figure));
     return made;
   };
-  return html("span", { class: "save" }, button("svg"), button("png"));
+  return html("span", { class: "save" }, ...formats.map(button));
 }
 
 export interface TakeAwayData {

@@ -1,6 +1,6 @@
 // The relation changed, in English.
 
-import { percent } from "./format";
+import { number, percent } from "./format";
 
 export const graphEnglish = {
   edges: (last: number) =>
@@ -32,12 +32,27 @@ export const changeEnglish = {
     })[scope],
   clip: "Largest distance told apart",
   hint: "Choose a change: the sentence is translated again.",
+  nothingToChange:
+    "This model has no relation to change: where a token stands is told by what is added to its embedding, if at all.",
   before: "As trained",
   after: "Changed",
-  picture: (layer: number, head: number, shift: number | null) => {
-    const bars = `Layer ${layer}, head ${head}, mean weight by distance: the bar as trained, the tick changed.`;
-    return shift === null
-      ? bars
-      : `${bars} Of every row ${percent(shift)} of the weight has moved.`;
-  },
+  mapLabel: (queries: number, keys: number, layer: number, head: number) =>
+    `Difference of the attention of ${queries} tokens to ${keys}, layer ${layer}, head ${head}. Arrow keys move over the cells; plus and minus zoom, shift with an arrow key pans.`,
+  shiftLabel: (layer: number, head: number) =>
+    `Difference of the mean attention by distance, layer ${layer}, head ${head}. Left and right arrow keys move over the distances.`,
+  mapHint: "Point at a cell, or take the map with Tab and move with the arrow keys.",
+  weightBefore: "As trained",
+  weightAfter: "Changed",
+  difference: "Difference",
+  meanShift: "Difference of mean weight",
+  mapTable: "Weight changed minus weight as trained: rows look, columns are looked at",
+  shiftTable: "Mean weight by distance, as trained and changed",
+  mapExplanation:
+    "Both times the model reads the same source and the same translation, the one as trained, so that cell stands against cell. Violet has gained weight, ochre has lost it; each row adds up to 0.",
+  shiftExplanation:
+    "Each bar is the mean difference along one diagonal of the map; pale ones rest on one or two pairs.",
+  moved: (share: number, largest: number) =>
+    largest < 0.0005
+      ? "This head looks exactly where it looked before."
+      : `Of every row ${percent(share)} of the weight has moved; the largest change of a cell is ${number(largest, 2)}.`,
 };

@@ -1,7 +1,7 @@
 // 改动关系，简体中文。
 
 import type { changeEnglish, graphEnglish } from "./change-en";
-import { percent } from "./format";
+import { number, percent } from "./format";
 
 export const graphChinese: typeof graphEnglish = {
   edges: (last: number) => `边，每行一条：起点、终点、标签（1 到 ${last}；没有边是标签 0）`,
@@ -30,10 +30,25 @@ export const changeChinese: typeof changeEnglish = {
     ],
   clip: "能区分的最大距离",
   hint: "选一种改动，句子会重新翻译。",
+  nothingToChange: "这个模型没有可以改动的关系：词元的位置即便有所表示，也只写在它的嵌入里。",
   before: "原样",
   after: "改动后",
-  picture: (layer: number, head: number, shift: number | null) => {
-    const bars = `第 ${layer} 层，头 ${head}，各距离的平均权重：柱是原样，短线是改动后。`;
-    return shift === null ? bars : `${bars}每一行有 ${percent(shift)} 的权重换了地方。`;
-  },
+  mapLabel: (queries: number, keys: number, layer: number, head: number) =>
+    `${queries} 个词元看 ${keys} 个词元的注意力差异，第 ${layer} 层，头 ${head}。方向键移动单元格；加减号缩放，Shift 加方向键平移。`,
+  shiftLabel: (layer: number, head: number) =>
+    `各距离上平均注意力的差异，第 ${layer} 层，头 ${head}。左右方向键移动距离。`,
+  mapHint: "指向一个单元格，或用 Tab 选中矩阵后用方向键移动。",
+  weightBefore: "原样",
+  weightAfter: "改动后",
+  difference: "差异",
+  meanShift: "平均权重的差异",
+  mapTable: "改动后的权重减去原样的权重：行在看，列被看",
+  shiftTable: "各距离的平均权重，原样与改动后",
+  mapExplanation:
+    "两次读的是同一个原文和同一个译文（原样的译文），所以格子可以逐个相比。紫色的权重增加，赭色的减少；每一行的总和为 0。",
+  shiftExplanation: "每根柱是矩阵一条对角线上差异的平均；浅色的只基于一两个词对。",
+  moved: (share: number, largest: number) =>
+    largest < 0.0005
+      ? "这个头看的地方和原来完全一样。"
+      : `每一行平均有 ${percent(share)} 的权重换了地方；单个格子的最大变化是 ${number(largest, 2)}。`,
 };

@@ -7,6 +7,7 @@ import { changeEnglish, graphEnglish } from "./change-en";
 import { englishFailure } from "./failure-en";
 import { distance, megabytes, number, percent, thinSpace } from "./format";
 import { guideEnglish } from "./guide-en";
+import { takeAwayEnglish } from "./take-away-en";
 
 const kinds: Readonly<Record<AttentionKind, string>> = {
   encoder_self: "Encoder",
@@ -48,6 +49,8 @@ export const english = {
     title: "Relata: attention by distance",
     heading: "How far does a translator look?",
     lede: "A small model turns English picture captions into German, here in your browser, and shows for every word which others it looked at, and how much of that is owed to distance alone.",
+    ownLede:
+      "Your model runs here in your browser, and the page shows for every word which others it looked at, and how much of that is owed to distance alone.",
     translate: "Translate",
     translation: "Translation",
     attention: "Attention",
@@ -57,6 +60,9 @@ export const english = {
     changeHeading: "Change the relation and see",
     changeIntro:
       "The same sentence once more, with what the model knows about distance altered. This is the paper\u2019s ablation, by hand: see what is left of the word order.",
+    differenceTitle: "Where the weight goes",
+    differenceSubhead: "Each pair\u2019s weight, changed minus as trained",
+    shiftTitle: "How far it goes",
     graphHeading: "The graph of the sentence",
     graphIntro:
       "This model\u2019s relation is not distance but labels between tokens. Draw the edges; the text is read again with them.",
@@ -89,7 +95,7 @@ export const english = {
   loadStopped: "The load was cancelled.",
   bring: "Use a model of your own",
   bringExplanation:
-    "Drop it anywhere on this page: a folder as Hugging Face writes it, its files, a GGUF file, or an Argos package. It stays on this machine.",
+    "Drop it anywhere on this page: a folder as Hugging Face or CTranslate2 writes it, its files, a GGUF file, or an Argos package. It stays on this machine.",
   chooseFiles: "Choose files",
   chooseFolder: "Choose a folder",
   modelAddress: "Or its address",
@@ -187,34 +193,7 @@ export const english = {
   none: "none",
   earlier: "\u2190 earlier tokens",
   later: "later tokens \u2192",
-  /** Under a picture that is taken away: what it shows, and of what. */
-  caption(
-    figure: "overview" | "map" | "profile",
-    kind: string,
-    layer: number,
-    head: number,
-    text: string,
-    translation: string,
-  ): string {
-    const what = {
-      overview: `${kind} attention of every head: mean weight by distance, one scale for all; the percentage is what distance explains.`,
-      map: `${kind} attention, layer ${layer}, head ${head}: rows look, columns are looked at.`,
-      profile: `${kind} attention by distance, layer ${layer}, head ${head}: mean weight, and what the relation adds to the score (mean and spread).`,
-    }[figure];
-    return `${what} \u201c${text.trim()}\u201d \u2192 \u201c${translation.trim()}\u201d. Made with Relata.`;
-  },
-  takeFigure: (figure: "overview" | "map" | "profile", format: string) => {
-    const name = { overview: "overview", map: "pairs", profile: "distances" }[figure];
-    return `Save the picture of the ${name} as ${format}`;
-  },
-  takeAway: {
-    csv: "Numbers of this head as CSV",
-    json: "Result and numbers as JSON",
-    html: "This view as one HTML file",
-    link: "Link to this view",
-    copy: "Copy the link",
-    copied: "Copied",
-  },
+  ...takeAwayEnglish,
   showTable: "Show as a table",
   hideTable: "Hide the table",
   profileTable: "Attention by distance",
@@ -265,6 +244,9 @@ export const english = {
     }
     if (info.index === "bucketed_distance") {
       return `The model sorts distances into ${info.numRelations} buckets, fine near by and coarse far off.`;
+    }
+    if (info.effect === "fixed_slope") {
+      return "Each head takes a fixed slope times the distance from the score; nothing of it is learned.";
     }
     return "";
   },

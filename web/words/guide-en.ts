@@ -1,44 +1,100 @@
 // The guide, in English.
 
+import type { ModelInfo } from "relata";
+import type { Order } from "../guide/first-layer";
 import { distance, number, percent } from "./format";
+
+/** What the bar and the tick of a picture stand for. */
+const bars: Readonly<Record<Order, string>> = {
+  relation: "the bar with the relation, the tick without",
+  positions: "the bar as it is, the tick without positions",
+  nothing: "nothing in this model tells places apart",
+};
 
 export const guideEnglish = {
   open: "Show the five steps",
   close: "Hide the five steps",
   follow: "Follow",
-  absent:
-    "The numbers of the layer are worked out for models of this page\u2019s own kind (Shaw relations) and for sentences of up to 96 tokens.",
-  withRelation: "with the relation",
-  withoutRelation: "switched off",
+  tooLong: (most: number) =>
+    `The numbers are worked out for sentences of up to ${most} tokens. Take a shorter one.`,
+  absent: "The numbers of this layer could not be worked out.",
   shape: (name: string, shape: readonly number[]) => `${name}: ${shape.join(" \u00d7 ")}`,
   numbers: (token: string, values: string) => `\u201c${token}\u201d begins ${values} \u2026`,
-  switchedOff: "If the relation is switched off",
+  switchedOff: {
+    relation: "If the relation is switched off",
+    positions: "If the positions are taken away",
+    nothing: "",
+  } satisfies Readonly<Record<Order, string>>,
 
   embedding: {
     title: "A word becomes numbers",
-    text: (width: number) =>
-      `Every token has a row of ${width} numbers, learned in training. Nothing in it says where the token stands: the same word at two places has the same row.`,
-    off: "Nothing changes yet. But from here on nothing would tell the first word from the last: a model without any relation sees a bag of words.",
+    text: (width: number, { positions }: ModelInfo["network"]) => {
+      const learned = `Every token has a row of ${width} numbers, learned in training.`;
+      return {
+        none: `${learned} Nothing in it says where the token stands: the same word at two places has the same row.`,
+        sinusoidal: `${learned} To it the model adds a row of sines and cosines that depends only on the place: the same word at two places has two rows.`,
+        table: `${learned} To it the model adds a second learned row, of the place: the same word at two places has two rows.`,
+      }[positions.type];
+    },
+    off: {
+      relation:
+        "Nothing changes yet. But from here on nothing would tell the first word from the last: a model without any relation sees a bag of words.",
+      positions:
+        "The same word has the same row wherever it stands. This model has no relation, so nothing later would tell the first word from the last: it sees a bag of words.",
+      nothing: "",
+    } satisfies Readonly<Record<Order, string>>,
     picture: "One row per token, one column per number: ochre below zero, violet above.",
     tensor: "Embeddings",
   },
   scores: {
     title: "The token asks, the others answer",
-    text: (size: number) =>
-      `The row is turned into three shorter ones of ${size} numbers per head: a query (what I look for), a key (what I offer) and a value (what I pass on). Query times key is the content score. To each key the model adds a vector that depends only on the distance between the two tokens: the relation.`,
-    picture: (token: string) =>
-      `Score of each token for the query of \u201c${token}\u201d: the bar with the relation, the tick without.`,
-    off: (token: string, before: number) =>
-      `The scores keep only what the words themselves say. For \u201c${token}\u201d the relation says most at distance ${distance(before)}.`,
+    text: (size: number, { relation, network }: ModelInfo) => {
+      const { effect, keys, index } = relation.encoder_self;
+      const between = `${index === "labels" ? "label" : "distance"} between the two tokens`;
+      const asks = `The row is turned into three shorter ones of ${size} numbers per head: a query (what I look for), a key (what I offer) and a value (what I pass on). Query times key is the content score.`;
+      const vectors = keys
+        ? `To each key the model adds a vector that depends only on the ${between}: the relation.`
+        : "The relation adds nothing here; this model has it in the values alone.";
+      const none =
+        network.positions.type === "none"
+          ? "It is the whole score: nothing in it depends on where the tokens stand."
+          : "It is the whole score: where the tokens stand is in their rows already.";
+      const added = {
+        vectors,
+        bias: `To each score the head adds one learned number that depends only on the ${between}: the relation.`,
+        fixed_slope: `From each score the head takes a fixed slope times the ${between}: the relation, which is not learned.`,
+        none,
+      }[effect];
+      return `${asks} ${added}`;
+    },
+    picture: (token: string, order: Order) =>
+      `Score of each token for the query of \u201c${token}\u201d: ${bars[order]}.`,
+    /** most: the distance at which the relation adds most, where it is one of distances. */
+    off: (token: string, order: Order, most: number | null) => {
+      if (order === "positions")
+        return "The scores are those of the words alone, the same in any order.";
+      const words = "The scores keep only what the words themselves say.";
+      return most === null
+        ? words
+        : `${words} For \u201c${token}\u201d the relation says most at distance ${distance(most)}.`;
+    },
     queries: "Queries",
     keys: "Keys",
     relationKeys: "Relation keys",
+    relationBias: "Relation biases",
+    slopes: "Slopes",
   },
   attention: {
     title: "Scores become weights",
-    text: "The scores of a row are made positive and add up to 1: the weights. The token\u2019s new content is the average of all values by these weights; here the relation adds its second vector, to the values.",
-    picture: (token: string) =>
-      `How much \u201c${token}\u201d looks at each token: the bar with the relation, the tick without.`,
+    text: (hasValues: boolean): string => {
+      const average =
+        "The scores of a row are made positive and add up to 1: the weights. The token\u2019s new content is the average of all values by these weights";
+      return hasValues
+        ? `${average}; here the relation adds its second vector, to the values.`
+        : `${average}.`;
+    },
+    picture: (token: string, order: Order) =>
+      `How much \u201c${token}\u201d looks at each token: ${bars[order]}.`,
     off: (learned: string, off: string) =>
       learned === off
         ? `The strongest stays \u201c${learned}\u201d, but the weights move.`
@@ -48,8 +104,8 @@ export const guideEnglish = {
   },
   sublayers: {
     title: "Add, normalise, think it over",
-    text: (width: number) =>
-      `The heads\u2019 contexts are mixed and added to the token\u2019s own row, so nothing is lost. Then every token by itself goes through a small network ${width} numbers wide, and its result is added too.`,
+    text: (width: number, gated: boolean) =>
+      `The heads\u2019 contexts are mixed and added to the token\u2019s own row, so nothing is lost. Then every token by itself goes through a small network ${width} numbers wide${gated ? ", in which a second row of as many numbers is a gate for the first" : ""}, and its result is added too.`,
     picture: "The row of the token: as embedded, after attention, after the feed-forward network.",
     off: (similarity: number) =>
       `The layer\u2019s output for this token points elsewhere: the two rows have a cosine of ${number(similarity, 3)} (1 would be no change).`,

@@ -8,6 +8,7 @@ import { changeChinese, graphChinese } from "./change-zh";
 import { chineseFailure } from "./failure-zh";
 import { distance, megabytes, number, percent, thinSpace } from "./format";
 import { guideChinese } from "./guide-zh";
+import { takeAwayChinese } from "./take-away-zh";
 
 const kinds: Readonly<Record<AttentionKind, string>> = {
   encoder_self: "编码器",
@@ -43,6 +44,7 @@ export const chinese: Words = {
     title: "Relata：按距离看注意力",
     heading: "翻译模型看得有多远？",
     lede: "一个小模型就在你的浏览器里把英文图片说明译成德文，并展示每个词看了哪些词，以及其中有多少只是因为距离。",
+    ownLede: "你的模型就在你的浏览器里运行；本页展示每个词看了哪些词，以及其中有多少只是因为距离。",
     translate: "翻译",
     translation: "译文",
     attention: "注意力",
@@ -52,6 +54,9 @@ export const chinese: Words = {
     changeHeading: "改动关系，看看会怎样",
     changeIntro:
       "同一个句子再译一次，但改动模型对距离的了解。这就是论文里的消融实验，由你亲手来做：看看语序还剩下多少。",
+    differenceTitle: "权重去了哪里",
+    differenceSubhead: "每一对的权重：改动后减原样",
+    shiftTitle: "移了多远",
     graphHeading: "句子的图",
     graphIntro: "这个模型的关系不是距离，而是词元之间的标签。画出边，文字会带着它们重新读一遍。",
     guideHeading: "五步看懂原理",
@@ -81,7 +86,7 @@ export const chinese: Words = {
   loadStopped: "载入已取消。",
   bring: "使用自己的模型",
   bringExplanation:
-    "拖放到本页任何地方即可：Hugging Face 格式的文件夹、其中的文件、GGUF 文件或 Argos 包。它不会离开这台电脑。",
+    "拖放到本页任何地方即可：Hugging Face 或 CTranslate2 格式的文件夹、其中的文件、GGUF 文件或 Argos 包。它不会离开这台电脑。",
   chooseFiles: "选择文件",
   chooseFolder: "选择文件夹",
   modelAddress: "或输入地址",
@@ -177,33 +182,7 @@ export const chinese: Words = {
   none: "无",
   earlier: "\u2190 前面的词元",
   later: "后面的词元 \u2192",
-  caption(
-    figure: "overview" | "map" | "profile",
-    kind: string,
-    layer: number,
-    head: number,
-    text: string,
-    translation: string,
-  ): string {
-    const what = {
-      overview: `${kind}注意力的所有头：各距离的平均权重，共用一个刻度；百分数是距离能解释的部分。`,
-      map: `${kind}注意力，第 ${layer} 层，头 ${head}：行在看，列被看。`,
-      profile: `${kind}注意力按距离，第 ${layer} 层，头 ${head}：平均权重，以及关系对得分的贡献（均值与离散）。`,
-    }[figure];
-    return `${what}“${text.trim()}” \u2192 “${translation.trim()}”。由 Relata 生成。`;
-  },
-  takeFigure: (figure: "overview" | "map" | "profile", format: string) => {
-    const name = { overview: "总览", map: "词对", profile: "距离" }[figure];
-    return `把${name}图保存为 ${format}`;
-  },
-  takeAway: {
-    csv: "这个头的数字（CSV）",
-    json: "结果与数字（JSON）",
-    html: "当前视图存成一个 HTML 文件",
-    link: "当前视图的链接",
-    copy: "复制链接",
-    copied: "已复制",
-  },
+  ...takeAwayChinese,
   showTable: "以表格显示",
   hideTable: "收起表格",
   profileTable: "各距离上的注意力",
@@ -250,6 +229,8 @@ export const chinese: Words = {
     if (info.index === "bucketed_distance") {
       return `模型把距离分进 ${info.numRelations} 个桶，近处细，远处粗。`;
     }
+    if (info.effect === "fixed_slope")
+      return "每个头从得分中减去固定斜率乘以距离，不含学到的东西。";
     return "";
   },
 

@@ -1,0 +1,99 @@
+// The parts that charts over distances share: titles, rules, and the axis of distances.
+
+import type { ScaleLinear } from "d3-scale";
+import type { RelationInfo } from "relata";
+import { relationRanges } from "../distance";
+import type { Words } from "../words";
+import { distance as distanceText } from "../words/format";
+import { svg } from "./element";
+
+/** All in CSS pixels. */
+export interface AxisLayout {
+  readonly left: number;
+  readonly right: number;
+  readonly x: ScaleLinear<number, number>;
+  /** Width of one distance. */
+  readonly band: number;
+  readonly axisTop: number;
+}
+
+/** How far a key moves over the distances. */
+export const distanceKeys: Readonly<Record<string, number>> = {
+  ArrowLeft: -1,
+  ArrowRight: 1,
+  PageUp: -5,
+  PageDown: 5,
+};
+
+/** What a panel shows, above it. */
+export function panelTitle({ left }: AxisLayout, top: number, text: string): Element {
+  return svg("text", { class: "panel-title", x: left, y: top - 10 }, text);
+}
+
+/** Rules and numbers of a panel; with "+" both signs are written. */
+export function valueGrid(
+  { left, right }: AxisLayout,
+  y: ScaleLinear<number, number>,
+  sign: "+" | "",
+): Element {
+  const group = svg("g", { class: "grid" });
+  const format = y.tickFormat(4, `${sign}f`);
+  for (const tick of y.ticks(4)) {
+    group.append(
+      svg("line", {
+        class: tick === 0 ? "zero" : "rule",
+        x1: left,
+        x2: right,
+        y1: y(tick),
+        y2: y(tick),
+      }),
+      svg("text", { x: left - 6, y: y(tick), dy: "0.32em" }, tick === 0 ? "0" : format(tick)),
+    );
+  }
+  return group;
+}
+
+/** Distances, and under them the runs of distances the model cannot tell apart. */
+export function distanceAxis(
+  { left, right, x, band, axisTop }: AxisLayout,
+  relation: RelationInfo | null,
+  words: Words,
+): Element {
+  const group = svg("g", { class: "axis" });
+  for (const tick of x
+    .ticks(Math.max(3, Math.round((right - left) / 60)))
+    .filter(Number.isInteger)) {
+    group.append(
+      svg("line", { class: "tick", x1: x(tick), x2: x(tick), y1: axisTop, y2: axisTop + 4 }),
+      svg("text", { x: x(tick), y: axisTop + 17 }, distanceText(tick)),
+    );
+  }
+  const [first, last] = x.domain().map((edge, side) => (side === 0 ? edge + 0.5 : edge - 0.5)) as [
+    number,
+    number,
+  ];
+  const clipped = relation
+    ? relationRanges(relation, first, last).filter(({ from, to }) => from < to)
+    : [];
+  for (const range of clipped) {
+    const [from, to] = [x(range.from) - band * 0.4, x(range.to) + band * 0.4];
+    const isFirst = range.from <= (relation?.firstDistance ?? 0);
+    const isLast = range.to >= (relation?.firstDistance ?? 0) + (relation?.ids.length ?? 0) - 1;
+    const label = svg(
+      "text",
+      { class: "range-label", x: (from + to) / 2, y: axisTop + 40 },
+      words.rangeLabel(range, isFirst, isLast),
+    );
+    group.append(svg("path", { class: "range", d: `M${from} ${axisTop + 22}v5H${to}v-5` }));
+    if (to - from > 44) group.append(label);
+  }
+  if (clipped.length === 0) {
+    group.append(
+      svg("text", { class: "side start", x: left, y: axisTop + 38 }, words.earlier),
+      ...(last > 0
+        ? [svg("text", { class: "side end", x: right, y: axisTop + 38 }, words.later)]
+        : []),
+    );
+  }
+  return group;
+}
