@@ -3,7 +3,7 @@
 //   npm run evaluate -- --model models/captions-en-de --data FOLDER --split test_2016_flickr [--limit N] [--hyp FILE]
 //
 // FOLDER holds {split}.en.gz and {split}.de.gz, one sentence a line. --from and --to name other languages.
-// --relation off, keys, values, mirrored or clip:K translates with the model's relation altered.
+// --dtype int8 rounds the weights; --relation off, keys, values, mirrored or clip:K translates with the model's relation altered.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -22,6 +22,7 @@ const { values } = parseArgs({
     limit: { type: "string" },
     hyp: { type: "string" },
     relation: { type: "string" },
+    dtype: { type: "string" },
   },
 });
 for (const name of ["model", "data", "split"]) {
@@ -44,7 +45,10 @@ function lines(language) {
 
 const [sources, references] = [lines(values.from), lines(values.to)];
 const loading = performance.now();
-const model = await Model.load(values.model);
+const model = await Model.load(
+  values.model,
+  values.dtype === undefined ? {} : { dtype: values.dtype },
+);
 const loadMs = performance.now() - loading;
 
 const clip = /^clip:(\d+)$/.exec(values.relation ?? "");

@@ -40,7 +40,7 @@ export interface RawStored extends RawTensor {
   readonly isNeeded: boolean;
 }
 
-/** A matrix in 8 bits: a value is multiplied by its row's scale and its column's reach (src/kernels/int8.hpp). */
+/** A matrix in 8 bits: a value is multiplied by its row's scale and its column's reach (src/kernels/rounded_matmul.hpp). */
 export interface RawRounded {
   readonly values: Int8Array<ArrayBuffer>;
   readonly scales: Float32Array<ArrayBuffer>;

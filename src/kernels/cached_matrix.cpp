@@ -60,15 +60,12 @@ void CachedMatrix::set(int position, const float* values) {
         rounded_.data() + position / kPanelWidth * panel_stride_ + 2 * (position % kPanelWidth));
     return;
   }
-  constexpr int kWidth = simd::kWidth<Arch>;
+  const simd::Floats<Arch> factor(steps);
   for_levelled<Arch>(values, nullptr, head_dim_, [&](int k, auto value) {
-    std::int16_t rounded[kWidth];
-    simd::store_pairs<Arch>(rounded, 1, value * simd::Floats<Arch>(steps));
-    std::int16_t* target = rounded_.data() + k / kPanelWidth * panel_stride_ +
-                           2 * (position / 2 * kPanelWidth + k % kPanelWidth) + position % 2;
-    for (int i = 0; i < std::min(kWidth, head_dim_ - k); ++i) {
-      target[2 * i] = rounded[i];
-    }
+    // Columns past head_dim are there: panels are whole.
+    simd::store_spread<Arch>(rounded_.data() + k / kPanelWidth * panel_stride_ +
+                                 2 * (position / 2 * kPanelWidth + k % kPanelWidth) + position % 2,
+                             2, value * factor);
   });
 }
 

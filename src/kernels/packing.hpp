@@ -87,11 +87,21 @@ template <class Arch, class Use>
   }
 }
 
-/// reach[k] = the larger of itself and |values[k]|.
+/// reach[k] = the larger of itself and |values[k]| over the largest |values|: a row counts the same
+/// whatever its size, as it is rounded by a scale of its own.
 template <class Arch>
 void widen_reach(const float* values, int count, float* reach) {
+  simd::Floats<Arch> largest(0.0F);
+  for_vectors<Arch>(count, [&](int, auto load) __attribute__((always_inline)) {
+    largest = xsimd::max(largest, xsimd::abs(load(values)));
+  });
+  const float row = xsimd::reduce_max(largest);
+  if (row == 0) {
+    return;
+  }
+  const simd::Floats<Arch> rows(row);
   for_vectors<Arch>(count, [&](int k, auto load) __attribute__((always_inline)) {
-    simd::store_at<Arch>(reach, k, count, xsimd::max(load(reach), xsimd::abs(load(values))));
+    simd::store_at<Arch>(reach, k, count, xsimd::max(load(reach), xsimd::abs(load(values)) / rows));
   });
 }
 

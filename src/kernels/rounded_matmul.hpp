@@ -2,10 +2,10 @@
 // of rows and on every machine.
 //
 // Weights: q[c][k] * column_scale[c] * reach[k] with 8 bits each. reach[k], the largest weight of
-// input k, levels the inputs before rounding: one whose weights are all small would otherwise lose
-// its precision to its neighbours. Keys and values: 16 bits, a scale for every position. The first
-// operand carries the reach instead; it is rounded to 16 bits, one scale per row, to as many steps
-// as the 32-bit sums can hold.
+// input k against the largest of its column c, levels the inputs before rounding: one whose weights
+// are all small would otherwise lose its precision to its neighbours. Keys and values: 16 bits, a
+// scale for every position. The first operand carries the reach instead; it is rounded to 16 bits,
+// one scale per row, to as many steps as the 32-bit sums can hold.
 #pragma once
 
 #include <algorithm>

@@ -168,12 +168,37 @@ Ints<Arch> add_pair_products(const Pairs<Arch>& a, const Pairs<Arch>& b, const I
   return sums + Ints<Arch>::load_unaligned(products);
 }
 
-/// Rounds to the nearest integers (ties to even), |value| <= 32767, and stores them in 16 bits, two
-/// neighbours at a time: pair p at target[2 * p * stride].
+/// The nearest integers (ties to even), |value| <= 32767, in the lower halves.
+template <class Arch>
+Ints<Arch> rounded(const Floats<Arch>& value) {
+  // Adding 1.5 * 2^23 leaves the rounded integer in the low bits of the sum.
+  return xsimd::bitwise_cast<std::int32_t>(value + Floats<Arch>(12582912.0F));
+}
+
+/// Rounds to 16 bits and stores integer i at target[i * stride].
+template <class Arch>
+void store_spread(std::int16_t* target, int stride, const Floats<Arch>& value) {
+  const Ints<Arch> bits = rounded<Arch>(value);
+#if defined(__wasm_simd128__)
+  if constexpr (kNamedInstructions<Arch>) {
+    wasm_v128_store16_lane(target, bits, 0);
+    wasm_v128_store16_lane(target + stride, bits, 2);
+    wasm_v128_store16_lane(target + 2 * stride, bits, 4);
+    wasm_v128_store16_lane(target + 3 * stride, bits, 6);
+    return;
+  }
+#endif
+  std::int32_t lanes[kWidth<Arch>];
+  bits.store_unaligned(lanes);
+  for (int i = 0; i < kWidth<Arch>; ++i) {
+    target[i * stride] = static_cast<std::int16_t>(lanes[i]);
+  }
+}
+
+/// Rounds to 16 bits and stores two neighbours at a time: pair p at target[2 * p * stride].
 template <class Arch>
 void store_pairs(std::int16_t* target, int stride, const Floats<Arch>& value) {
-  // Adding 1.5 * 2^23 leaves the rounded integer in the low bits of the sum.
-  const auto bits = xsimd::bitwise_cast<std::int32_t>(value + Floats<Arch>(12582912.0F));
+  const Ints<Arch> bits = rounded<Arch>(value);
 #if defined(__wasm_simd128__)
   if constexpr (kNamedInstructions<Arch>) {
     const v128_t pairs = wasm_i16x8_shuffle(bits, bits, 0, 2, 4, 6, 0, 2, 4, 6);

@@ -45,7 +45,11 @@ Reference round_plainly(MatrixView<const float> rows) {
   for (int k = 0; k < rows.cols; ++k) {
     float reach = 0;
     for (int i = 0; i < rows.rows; ++i) {
-      reach = std::max(reach, std::abs(rows.row(i)[k]));
+      float row = 0;
+      for (int j = 0; j < rows.cols; ++j) {
+        row = std::max(row, std::abs(rows.row(i)[j]));
+      }
+      reach = std::max(reach, row > 0 ? std::abs(rows.row(i)[k]) / row : 0);
     }
     made.reach.push_back(reach);
   }
