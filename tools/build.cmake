@@ -28,7 +28,8 @@ function(relata_build)
         # What is read from a memory that grows and is shared is checked at every access: we read little.
         $<$<BOOL:${arg_THREADS}>:-Wno-pthreads-mem-growth>
         -sALLOW_MEMORY_GROWTH
-        -sMAXIMUM_MEMORY=4GB
+        # 64 MB short of 4 GB: small blocks are allocated without a look at the end of the address space (aligned_buffer.cpp).
+        -sMAXIMUM_MEMORY=4032MB
         -sSTACK_SIZE=1MB)
   else()
     find_package(Threads REQUIRED)

@@ -7,7 +7,7 @@ import type { LoadedModel } from "./load.js";
 import type { CallContext, Calls, Generated } from "./protocol.js";
 import { TextRun } from "./text-run.js";
 import type { TextTokenizer } from "./tokenizer.js";
-import { turn } from "./turn.js";
+import { Turns, turn } from "./turn.js";
 import type { ModelInfo, Step } from "./types.js";
 
 /** What a generation uses of its engine. */
@@ -38,6 +38,7 @@ export class Generation {
   readonly #width: number;
   #options: RawOptions = {};
   /** Of the session at work. */
+  readonly #turns = new Turns();
   #stepMs = 0;
 
   constructor(place: Workplace, args: Calls["generate"], { ask }: CallContext) {
@@ -164,7 +165,7 @@ export class Generation {
   /** One step of the core; none where it is done, as with texts that it did not take. */
   async #step(session: RawSession, runs: readonly TextRun[]): Promise<readonly RawToken[]> {
     const { core } = this.#place;
-    await turn();
+    await this.#turns.take();
     this.#place.alive();
     if (session.done()) return [];
     if (this.#options.constrained && this.#ask !== undefined) {
