@@ -40,7 +40,7 @@ class Parallel {
 /// thread.
 template <class Body>
 void split(Parallel* parallel, int count, int step, double work, const Body& body) {
-  constexpr double kLeastWork = 1 << 17;  // some ten microseconds
+  constexpr double kLeastWork = 1 << 18;  // some ten microseconds
   const int threads = parallel != nullptr && work >= kLeastWork ? parallel->num_threads() : 1;
   if (threads == 1) {
     body(0, count, 0);
