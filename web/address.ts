@@ -8,6 +8,8 @@ import { isLanguage } from "./words";
 const kinds = ["encoder_self", "decoder_self", "cross"] as const;
 const quantities = ["weights", "contentScores", "relationScores"] as const;
 const pictures = ["map", "arcs"] as const;
+const switches = ["trained", "off", "keys", "values", "mirrored", "clip"] as const;
+const scopes = ["everywhere", "layer", "head"] as const;
 const orders = ["layers", "direction", "explained"] as const;
 
 export function addressOf(state: State): string {
@@ -22,6 +24,10 @@ export function addressOf(state: State): string {
     const value = search[name];
     if (value !== null) entries.push([name, value]);
   }
+  if (state.graph.text !== "") entries.push(["graph", state.graph.text]);
+  const { name, clip, scope } = state.change;
+  if (name !== "trained") entries.push(["change", name], ["scope", scope]);
+  if (name === "clip") entries.push(["clip", clip]);
   if (state.guide.isOpen) entries.push(["guide", "open"]);
   return `#${new URLSearchParams(entries.map(([name, value]) => [name, String(value)]))}`;
 }
@@ -56,6 +62,12 @@ export function atAddress(state: State, hash: string, baseUrl: string): State {
     picture: one("picture", pictures, state.picture),
     order: one("order", orders, state.order),
     search,
+    graph: { ...state.graph, text: given.get("graph") ?? state.graph.text },
+    change: {
+      name: one("change", switches, state.change.name),
+      clip: index("clip", state.change.clip),
+      scope: one("scope", scopes, state.change.scope),
+    },
     guide: { ...state.guide, isOpen },
   };
 }

@@ -1,7 +1,7 @@
 // The one function that changes the state. Events in, a new state out.
 
-import type { AttentionTrace } from "relata";
-import { noChange } from "./change";
+import type { AttentionTrace, ModelInfo } from "relata";
+import { farthest, noChange, offeredSwitches, type RelationChange } from "./change";
 import { hasCell } from "./distance";
 import type { PageEvent } from "./events";
 import { clampView, type MapView, panned, viewShowing, wholeMap, zoomed } from "./map-view";
@@ -35,6 +35,13 @@ export function update(state: State, event: PageEvent): State {
   return { ...changed, altered, isCopied };
 }
 
+/** A change as far as this model can be changed so: a link may ask for another. */
+function offered(change: RelationChange, info: ModelInfo): RelationChange {
+  if (change.name === "trained") return change;
+  if (!offeredSwitches(info).includes(change.name)) return noChange;
+  return { ...change, clip: clamp(change.clip, 0, farthest(info)) };
+}
+
 function changedBy(state: State, event: PageEvent): State {
   const { translation } = state;
   switch (event.type) {
@@ -54,7 +61,8 @@ function changedBy(state: State, event: PageEvent): State {
         traces: [],
         summaries: new Map(),
         guide: { ...state.guide, token: 0, layer: null },
-        ...{ change: noChange, altered: noAltered },
+        change: event.source === state.source ? state.change : noChange,
+        altered: noAltered,
         ...unpointed,
       };
     case "loadProgressed":
@@ -73,6 +81,7 @@ function changedBy(state: State, event: PageEvent): State {
         // Another model, or a link, may name what this model has not.
         layer: clamp(state.layer, 0, layersOf(event.info, state.kind) - 1),
         head: clamp(state.head, 0, event.info.numHeads - 1),
+        change: offered(state.change, event.info),
         // Options that came with the address stay.
         search: state.search === defaultSearch ? searchOf(event.info) : state.search,
       };

@@ -157,6 +157,9 @@ test("the link restores text, options, view and language", async () => {
   await page.locator(".sequences").waitFor();
   await choose(page, "order", "direction");
   await choose(page, "quantity", "relationScores");
+  await choose(page, "change", "clip");
+  await page.locator("#clip-distance").fill("3");
+  await page.locator("#clip-distance").press("Enter");
   await page.locator("#language-zh").click();
   await drawn(page);
   const link = await page.locator("#view-link").evaluate((anchor) => anchor.href);
@@ -172,6 +175,8 @@ test("the link restores text, options, view and language", async () => {
     assert.ok(await other.page.locator(`#${id}`).isChecked(), id);
   assert.ok(await other.page.locator("#quantity-relationScores").isChecked());
   assert.equal(await other.page.locator("#search-numBeams").inputValue(), "3");
+  assert.ok(await other.page.locator("#change-clip").isChecked());
+  assert.equal(await other.page.locator("#clip-distance").inputValue(), "3");
   assert.match(await other.page.locator("h1").textContent(), /翻译/);
   assert.equal(await other.page.locator(".sequences li").count(), 3);
   assert.deepEqual(other.complaints, []);
