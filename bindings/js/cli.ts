@@ -30,7 +30,7 @@ const kHelp = `relata: relative-position encoder-decoder Transformers
       --perplexity                     of given pairs, with --target-field NAME ("target") or --target-column NAME|N (2)
   relata inspect --model FOLDER        print the format, the configuration, the relations, the tensors and their sizes
       --json                           the same as JSON
-  relata convert IN OUT                write any model as a folder with model.safetensors, which loads here and in transformers
+  relata convert IN OUT                write any model as a folder with model.safetensors, which loads here and, of T5 and Marian, in transformers
       --dtype TYPE                     f32 (default), f16 or int8, which loads at once, only here
   relata --help | --version
 

@@ -39,6 +39,7 @@ export interface NetworkInfo {
 
 /** The relation of one kind of self-attention: an index (pair to id) and an effect (what an id adds). */
 export interface RelationInfo {
+  /** Slopes (`fixed_slope`) go by the distance itself and have no ids: "none". */
   readonly index: "none" | "clipped_distance" | "bucketed_distance" | "labels";
   readonly effect: "none" | "vectors" | "bias" | "fixed_slope";
   readonly numRelations: number;

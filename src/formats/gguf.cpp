@@ -78,7 +78,8 @@ class Cursor {
                               const char* what) {
     RELATA_TRY_ASSIGN(const std::uint64_t value, number<std::uint64_t>());
     if (value > limit || value > (file_size_ - position_) / least_bytes_each) {
-      return damaged({"byte ", position_}, {value, " ", what, " are too many"});
+      return damaged({"byte ", position_},
+                     {value, " ", what, " are too many for a file of ", file_size_, " bytes"});
     }
     return value;
   }

@@ -183,18 +183,26 @@ class Opening {
       if (found) throw pickled(folder.place(name));
     }
     const foreign: string[] = [];
+    const ggufs: WeightsFile[] = [];
     for (const name of (names ?? []).slice(0, kMaxLooks)) {
       const found = await this.#look(files, name);
-      if (found?.kind === "gguf") return this.#gguf(files, found.weights);
+      if (found?.kind === "gguf") ggufs.push(found.weights);
       if (found?.kind === "zip") return this.#archive(found.weights);
       const what = found === null ? null : foreignName(found.head);
       if (what !== null && !/\.(json|txt|md)$/i.test(name)) foreign.push(`${name} is ${what}`);
     }
+    const [gguf, other] = ggufs;
+    if (other !== undefined) {
+      const problem = `there are several models: ${gguf?.name} and ${other.name}; name one of them`;
+      throw new RelataError("unsupported", folder.place(""), problem);
+    }
+    if (gguf !== undefined) return this.#gguf(files, gguf);
     for (const within of ["", kSubfolder]) {
       const beside = await vocabularyIn(files, within);
       if (beside !== null)
         throw files.missing(within + kBinary, `, which goes with ${beside.name}`);
     }
+    if (names?.length === 0) throw files.missing(missing, ": its folder is not there, or empty");
     throw files.missing(missing, foreign.length === 0 ? "" : `; ${foreign.join("; ")}`);
   }
 
