@@ -248,7 +248,7 @@ export type RawShards = readonly [
 /** What both modules have. */
 export interface RawFiles {
   /** Only with threads. */
-  readonly PThread?: { terminateAllThreads(): void };
+  readonly PThread?: { terminateRuntime(): void };
   Bytes: { allocate(count: number): RawBuffer<Uint8Array> | Failure };
   Ints: { allocate(count: number): RawInts | Failure };
   headerSize(prefix: RawBuffer<Uint8Array>, fileSize: number, file: string): number | Failure;
@@ -451,9 +451,9 @@ export class Core<Raw extends RawFiles = RawModule> {
     return new Core<RawReaders>(raw, this.#bytesOf, 1);
   }
 
-  /** Ends the module's other threads. */
+  /** Ends the module's other threads, and its waiting for their messages, which would hold its memory for ever. */
   end(): void {
-    this.#raw.PThread?.terminateAllThreads();
+    this.#raw.PThread?.terminateRuntime();
   }
 
   /** One call of the module. Its failures are thrown; after a trap every later call throws the same. */

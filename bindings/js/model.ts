@@ -239,6 +239,12 @@ export class Model {
       name: check.textOf(name, "name"),
       rows: rows === undefined ? [] : check.idsOf(rows, "rows"),
     };
+    if (rows !== undefined && args.rows.length === 0)
+      throw new RelataError(
+        "input_invalid",
+        "rows",
+        "rows: there are none; leave them out for all",
+      );
     return resultOf(this.#usable().call("tensor", args));
   }
 

@@ -92,7 +92,8 @@ export function arrayOf<T>(
   itemOf: (item: unknown, where: string) => T,
 ): T[] {
   if (!Array.isArray(value)) throw invalid(where, `expected an array, got ${describe(value)}`);
-  return value.map((item, i) => itemOf(item, `${where}[${i}]`));
+  // A hole in it is an item, too.
+  return Array.from(value, (item, i) => itemOf(item, `${where}[${i}]`));
 }
 
 /** Token ids; the core holds them against the vocabulary. */

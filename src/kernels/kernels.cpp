@@ -42,7 +42,7 @@ void matmul(Parallel* parallel, MatrixView<const float> input, const WeightMatri
     });
   }
   split(parallel, weight.cols(), kPanelWidth, work, [&](int first, int last, int) {
-    const auto target = output.slice_cols(first, last - first);
+    const auto target = output.slice_rows(0, input.rows).slice_cols(first, last - first);
     // One row of biases for all rows.
     const MatrixView<const float> start{bias != nullptr ? bias + first : nullptr, target.rows,
                                         target.cols, 0};

@@ -66,8 +66,8 @@ class WeightMatrix {
   AlignedBuffer<float> reach_;
 };
 
-/// output [n, cols] = input [n, depth] * weight^T + bias (may be null), its columns split over the
-/// threads of a pool (may be null). scratch, made for as many threads, is used by int8 only.
+/// The first n rows of output [, cols] = input [n, depth] * weight^T + bias (may be null), the
+/// columns split over the threads of a pool (may be null). scratch is used by int8 only.
 void matmul(Parallel* parallel, MatrixView<const float> input, const WeightMatrix& weight,
             const float* bias, RoundedRows& scratch, MatrixView<float> output);
 

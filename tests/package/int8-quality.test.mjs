@@ -61,6 +61,34 @@ test("of a hundred captions 99 of 100 tokens are the same, and BLEU falls by no 
   });
 });
 
+test("tokens of a prefix have the log probabilities that scoring gives, however many are worked on", async () => {
+  await withModels(folder, async (_, rounded) => {
+    const prefix = [5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 22, 23];
+    for (const numBeams of [1, 4, 5]) {
+      for (const length of [1, 2, 5, 17, 18, 19]) {
+        const targetPrefix = prefix.slice(0, length);
+        const { tokens } = await rounded.run(sources[0], {
+          doSample: false,
+          numBeams,
+          targetPrefix,
+          maxNewTokens: 2,
+        });
+        const scored = await rounded.score(
+          sources[0],
+          tokens.map(({ id }) => id),
+        );
+        tokens.forEach(({ logProbability }, n) => {
+          const difference = Math.abs(logProbability - scored.tokens[n].logProbability);
+          assert.ok(
+            difference <= 1e-5,
+            `${numBeams} beams, prefix of ${length}, token ${n}: ${difference}`,
+          );
+        });
+      }
+    }
+  });
+});
+
 /** The bytes of a safetensors file of f32. */
 function safetensors(tensors) {
   let end = 0;

@@ -161,6 +161,36 @@ test("a heap of its own for each model, given back to the system", async () => {
   );
 });
 
+test("the memory that threads share goes with the model", async () => {
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc");
+  const { Memory } = WebAssembly;
+  const memories = [];
+  WebAssembly.Memory = class extends Memory {
+    constructor(...given) {
+      super(...given);
+      memories.push(new WeakRef(this));
+    }
+  };
+  try {
+    for (let i = 0; i < 6; i++) {
+      const model = await Model.load(files, { threads: 2 });
+      assert.equal((await model.run(text)).text, generated_text);
+      model.dispose();
+    }
+  } finally {
+    WebAssembly.Memory = Memory;
+  }
+  assert.equal(memories.length, 6);
+  const left = () => memories.filter((memory) => memory.deref() !== undefined).length;
+  // Threads end in their own time; the last memory may be on the stack.
+  for (let i = 0; i < 200 && left() > 1; i++) {
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    collect();
+  }
+  assert.ok(left() <= 1, `${left()} of 6 memories are left`);
+});
+
 test("after a trap every call says so, and nothing hangs", async () => {
   const { core } = await countingCore();
   const trap = () => {

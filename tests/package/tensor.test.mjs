@@ -131,6 +131,11 @@ test("names and rows that are not there", async () => {
   const rows = await errorOf(model.tensor("embedding.weight", [0, model.info.vocabSize]));
   assert.deepEqual([rows.code, rows.where], ["input_invalid", "rows"]);
   assert.match(rows.message, /no row/);
+  const none = await errorOf(model.tensor("embedding.weight", []));
+  assert.deepEqual([none.code, none.where], ["input_invalid", "rows"]);
+  // biome-ignore lint/suspicious/noSparseArray: a hole is no row.
+  const hole = await errorOf(model.tensor("embedding.weight", [, 1]));
+  assert.equal(hole.where, "rows[0]");
   assert.equal((await errorOf(model.tensor("embedding.weight", [-1]))).code, "option_invalid");
   assert.equal((await errorOf(model.tensor(7))).code, "input_invalid");
   model.dispose();
