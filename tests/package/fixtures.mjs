@@ -76,6 +76,18 @@ export function letterTokenizer(vocabSize = 40) {
   );
 }
 
+/** The value of 16 bits of IEEE 754. */
+function fromHalf(bits) {
+  const [sign, exponent, fraction] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023];
+  if (exponent === 31) return fraction === 0 ? sign * Number.POSITIVE_INFINITY : Number.NaN;
+  return (
+    sign * (exponent === 0 ? fraction * 2 ** -24 : (1 + fraction / 1024) * 2 ** (exponent - 15))
+  );
+}
+
+/** The value of the upper 16 bits of an f32. */
+const fromBrainFloat = (bits) => new Float32Array(new Uint32Array([bits << 16]).buffer)[0];
+
 /** The tensors of a safetensors file by name, as { shape, data }. */
 export function readTensors(file) {
   const bytes = readFileSync(file);
@@ -102,7 +114,12 @@ export function readTensors(file) {
           },
         ]) => {
           const copy = new Uint8Array(bytes.subarray(end + from, end + to));
-          return [name, { shape, data: Array.from(new arrays[dtype](copy.buffer), Number) }];
+          const half = { F16: fromHalf, BF16: fromBrainFloat }[dtype];
+          const data =
+            half === undefined
+              ? Array.from(new arrays[dtype](copy.buffer), Number)
+              : Array.from(new Uint16Array(copy.buffer), half);
+          return [name, { shape, data }];
         },
       ),
   );
