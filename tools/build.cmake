@@ -28,7 +28,7 @@ function(relata_build)
         # What is read from a memory that grows and is shared is checked at every access: we read little.
         $<$<BOOL:${arg_THREADS}>:-Wno-pthreads-mem-growth>
         -sALLOW_MEMORY_GROWTH
-        # 64 MB short of 4 GB: small blocks are allocated without a look at the end of the address space (aligned_buffer.cpp).
+        # 64 MB short of 4 GB: small blocks are allocated without a look at the end of the address space (bindings/wasm/allocate.cpp).
         -sMAXIMUM_MEMORY=4032MB
         -sSTACK_SIZE=1MB)
   else()
@@ -103,7 +103,7 @@ function(relata_build)
     if(NOT arg_THREADS)
       # It reads headers: one of it is enough.
       relata_module(readers "${rooms}" OFF bindings/wasm/readers)
-      target_sources(readers PRIVATE bindings/wasm/sprintf.cpp)
+      target_sources(readers PRIVATE bindings/wasm/allocate.cpp bindings/wasm/sprintf.cpp)
       add_dependencies(modules readers)
     endif()
   endif()
