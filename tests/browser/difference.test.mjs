@@ -142,6 +142,7 @@ test("by distance: each bar is the mean along a diagonal", async () => {
   const [before, after] = await attended("encoder_self", 0, 1, { switch: "off" });
   const size = before.keyTokens.length;
   await page.locator("#shift-table-button").click();
+  await page.locator("#shift-table-slot tbody tr").first().waitFor();
   const rows = await page
     .locator("#shift-table-slot tbody tr")
     .evaluateAll((all) => all.map((row) => [...row.children].map((cell) => cell.textContent)));
