@@ -3,6 +3,7 @@
 import type { ScaleLinear } from "d3-scale";
 import type { RelationInfo } from "relata";
 import { relationRanges } from "../distance";
+import type { Point } from "../state";
 import type { Words } from "../words";
 import { distance as distanceText } from "../words/format";
 import { svg } from "./element";
@@ -18,12 +19,38 @@ export interface AxisLayout {
 }
 
 /** How far a key moves over the distances. */
-export const distanceKeys: Readonly<Record<string, number>> = {
+const distanceKeys: Readonly<Record<string, number>> = {
   ArrowLeft: -1,
   ArrowRight: 1,
   PageUp: -5,
   PageDown: 5,
 };
+
+/** Tells which distance of a chart is pointed at, or moved to by keys. */
+export function pointByDistance(
+  picture: HTMLElement,
+  x: ScaleLinear<number, number>,
+  rows: readonly { readonly distance: number }[],
+  to: {
+    readonly onPoint: (point: Point | null) => void;
+    readonly onMove: (by: number) => void;
+  },
+): void {
+  const [first, last] = [rows[0]?.distance ?? 0, rows.at(-1)?.distance ?? 0];
+  const point = (event: PointerEvent) => {
+    const distance = Math.round(x.invert(event.clientX - picture.getBoundingClientRect().left));
+    to.onPoint(distance >= first && distance <= last ? { distance } : null);
+  };
+  picture.addEventListener("pointermove", point);
+  picture.addEventListener("pointerdown", point);
+  picture.addEventListener("pointerleave", () => to.onPoint(null));
+  picture.addEventListener("keydown", (event) => {
+    const by = distanceKeys[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    to.onMove(by);
+  });
+}
 
 /** What a panel shows, above it. */
 export function panelTitle({ left }: AxisLayout, top: number, text: string): Element {

@@ -1,6 +1,7 @@
 import type { AttentionTrace } from "relata";
 import { distanceProfile } from "../distance";
 import { litDistance, type Point } from "../state";
+import type { AxisLayout } from "./distance-axis";
 import { svg } from "./element";
 import { profileLayout } from "./profile-layout";
 
@@ -13,6 +14,15 @@ export interface DistanceMarksData {
 /** The lit distance, laid over both panels. */
 export function distanceMarks({ trace, width, point }: DistanceMarksData): Element {
   const layout = profileLayout(distanceProfile(trace), width);
+  return litBand(layout, layout.weight.range()[1] ?? 0, point);
+}
+
+/** A band over the lit distance, from `top` down to the axis, on a sheet of the picture's size. */
+export function litBand(
+  layout: AxisLayout & { readonly width: number; readonly height: number },
+  top: number,
+  point: Point | null,
+): Element {
   const root = svg("svg", {
     class: "marks",
     width: layout.width,
@@ -21,7 +31,6 @@ export function distanceMarks({ trace, width, point }: DistanceMarksData): Eleme
   });
   const distance = litDistance(point);
   if (distance === null) return root;
-  const top = layout.weight.range()[1] ?? 0;
   root.append(
     svg("rect", {
       class: "lit-band",

@@ -3,7 +3,7 @@ import { type DistanceRow, distanceProfile, isThin } from "../distance";
 import { headColor, type Scheme } from "../palette";
 import type { Point } from "../state";
 import type { Words } from "../words";
-import { distanceAxis, distanceKeys, panelTitle, valueGrid } from "./distance-axis";
+import { distanceAxis, panelTitle, pointByDistance, valueGrid } from "./distance-axis";
 import { html, svg } from "./element";
 import { type ProfileLayout, profileLayout } from "./profile-layout";
 
@@ -24,7 +24,7 @@ const smallestBand = 3;
 
 /** One head by signed distance: mean weight as bars, and below them what the relation adds. */
 export function distancePicture(data: DistancePictureData): Element {
-  const { trace, words, onPoint, onMove } = data;
+  const { trace, words } = data;
   const rows = distanceProfile(trace);
   const layout = profileLayout(rows, data.width);
   const color = headColor(trace.head, data.numHeads, data.scheme);
@@ -47,22 +47,7 @@ export function distancePicture(data: DistancePictureData): Element {
       distanceAxis(layout, data.relation, words),
     ),
   );
-  const [first, last] = [rows[0]?.distance ?? 0, rows.at(-1)?.distance ?? 0];
-  const point = (event: PointerEvent) => {
-    const distance = Math.round(
-      layout.x.invert(event.clientX - picture.getBoundingClientRect().left),
-    );
-    onPoint(distance >= first && distance <= last ? { distance } : null);
-  };
-  picture.addEventListener("pointermove", point);
-  picture.addEventListener("pointerdown", point);
-  picture.addEventListener("pointerleave", () => onPoint(null));
-  picture.addEventListener("keydown", (event) => {
-    const by = distanceKeys[event.key];
-    if (by === undefined) return;
-    event.preventDefault();
-    onMove(by);
-  });
+  pointByDistance(picture, layout.x, rows, data);
   return picture;
 }
 

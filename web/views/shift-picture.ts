@@ -9,10 +9,11 @@ import { distance as distanceText, number } from "../words/format";
 import {
   type AxisLayout,
   distanceAxis,
-  distanceKeys,
   panelTitle,
+  pointByDistance,
   valueGrid,
 } from "./distance-axis";
+import { litBand } from "./distance-marks";
 import { html, svg } from "./element";
 import { facts } from "./readouts";
 import { table } from "./tables";
@@ -56,7 +57,7 @@ function shiftLayout(rows: readonly ShiftRow[], width: number): ShiftLayout {
 
 /** Mean weight gained or lost at each signed distance, as bars up and down. */
 export function shiftPicture(data: ShiftPictureData): Element {
-  const { difference, scheme, words, onPoint, onMove } = data;
+  const { difference, scheme, words } = data;
   const rows = shiftProfile(difference);
   const layout = shiftLayout(rows, data.width);
   const { x, y, band, width, height } = layout;
@@ -95,20 +96,7 @@ export function shiftPicture(data: ShiftPictureData): Element {
       distanceAxis(layout, null, words),
     ),
   );
-  const [first, last] = [rows[0]?.distance ?? 0, rows.at(-1)?.distance ?? 0];
-  const point = (event: PointerEvent) => {
-    const distance = Math.round(x.invert(event.clientX - picture.getBoundingClientRect().left));
-    onPoint(distance >= first && distance <= last ? { distance } : null);
-  };
-  picture.addEventListener("pointermove", point);
-  picture.addEventListener("pointerdown", point);
-  picture.addEventListener("pointerleave", () => onPoint(null));
-  picture.addEventListener("keydown", (event) => {
-    const by = distanceKeys[event.key];
-    if (by === undefined) return;
-    event.preventDefault();
-    onMove(by);
-  });
+  pointByDistance(picture, x, rows, data);
   return picture;
 }
 
@@ -121,25 +109,7 @@ export interface ShiftMarksData {
 /** The lit distance, laid over the chart. */
 export function shiftMarks({ difference, width, point }: ShiftMarksData): Element {
   const layout = shiftLayout(shiftProfile(difference), width);
-  const root = svg("svg", {
-    class: "marks",
-    width: layout.width,
-    height: layout.height,
-    "aria-hidden": "true",
-  });
-  const distance = litDistance(point);
-  if (distance === null) return root;
-  root.append(
-    svg("rect", {
-      class: "lit-band",
-      "data-distance": distance,
-      x: layout.x(distance) - layout.band / 2,
-      y: layout.top - 4,
-      width: layout.band,
-      height: layout.axisTop - layout.top + 4,
-    }),
-  );
-  return root;
+  return litBand(layout, layout.top, point);
 }
 
 export interface ShiftReadoutData {
