@@ -48,6 +48,7 @@ struct RoundedRows {
   AlignedBuffer<std::int16_t> values;  // [rows, depth rounded up to even]
   AlignedBuffer<float> scales;         // [rows]
 
+  /// Room for `rows` rows of up to max_depth values. Errors: out_of_memory, naming `where`.
   static Result<RoundedRows> allocate(int rows, int max_depth, const char* where);
 };
 

@@ -27,13 +27,6 @@ void for_each_panel(int first, int rows, Use use) {
 
 }  // namespace
 
-Result<RoundedRows> RoundedRows::allocate(int rows, int max_depth, const char* where) {
-  RoundedRows scratch;
-  RELATA_TRY(scratch.values.reset(static_cast<std::uint64_t>(rows) * padded(max_depth, 2), where));
-  RELATA_TRY(scratch.scales.reset(static_cast<std::uint64_t>(rows), where));
-  return scratch;
-}
-
 Result<WeightMatrix> WeightMatrix::allocate(WeightType type, int cols, int depth,
                                             const char* where) {
   WeightMatrix matrix;
