@@ -1,6 +1,6 @@
 // From a source to a loaded model, here or in a worker.
 
-import { Core, compileCore } from "./core.js";
+import { Core } from "./core.js";
 import { Engine } from "./engine.js";
 import { RelataError } from "./errors.js";
 import * as check from "./options.js";
@@ -11,6 +11,7 @@ import { checkSignal } from "./turn.js";
 import type { LoadOptions, Progress, Source } from "./types.js";
 import { checkThreads, variantFor } from "./variant.js";
 import { wasmAddress } from "./wasm-bytes.js";
+import { compileCore } from "./wasm-module.js";
 
 /** What differs between browsers and Node. */
 export interface Platform {

@@ -3,11 +3,13 @@
 
 import { type FileHandle, mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import type { Core, RawBuffer, RawReaders, RawStored, RawTensor } from "./core.js";
+import type { Core } from "./core.js";
 import { RelataError, wordsOf } from "./errors.js";
 import { fill } from "./load/files.js";
 import { openModel } from "./load/open-model.js";
 import type { OpenedModel } from "./load/opened.js";
+import type { RawBuffer, RawTensor } from "./raw-files.js";
+import type { RawReaders, RawStored } from "./raw-readers.js";
 import type { Folder } from "./source.js";
 import { widthOf, writeFloats } from "./stored-floats.js";
 

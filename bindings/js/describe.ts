@@ -1,15 +1,15 @@
 // The core's plain values in the words of the contract. Names stand in the order of the core's enumerations.
 
+import type { TraceSelection } from "./protocol.js";
+import type { RawTensor } from "./raw-files.js";
 import type {
   RawDescription,
   RawHead,
   RawNetwork,
   RawRelation,
-  RawTensor,
   RawTrace,
   RawValues,
-} from "./core.js";
-import type { TraceSelection } from "./protocol.js";
+} from "./raw-model.js";
 import type {
   AttentionKind,
   AttentionTrace,

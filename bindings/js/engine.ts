@@ -1,12 +1,13 @@
 // A loaded model in this thread: the core's calls put together into generate, force, encode, tokenize and tensor.
 
-import type { Core, RawSession } from "./core.js";
+import type { Core } from "./core.js";
 import { describeModel, rawTrace, tensorOf, traceOfHeads } from "./describe.js";
 import { disposedError, RelataError } from "./errors.js";
 import { Generation } from "./generation.js";
 import { type LoadedModel, loadModel, type Watch } from "./load.js";
 import { checkLabels } from "./options.js";
 import type { Backend, CallContext, Calls, Forced, Method, Results } from "./protocol.js";
+import type { RawSession } from "./raw-model.js";
 import type { Folder } from "./source.js";
 import { checkSignal, turn } from "./turn.js";
 import type { Dtype, ModelInfo, Step, TensorValues, Token } from "./types.js";

@@ -1,10 +1,12 @@
 // Texts to results: sources of like length share a session of the core, whose tokens are handed on as they come.
 
-import type { Core, RawInts, RawOptions, RawSession, RawToken } from "./core.js";
+import type { Core } from "./core.js";
 import { rawTrace } from "./describe.js";
 import { RelataError } from "./errors.js";
 import type { LoadedModel } from "./load.js";
 import type { CallContext, Calls, Generated } from "./protocol.js";
+import type { RawInts } from "./raw-files.js";
+import type { RawOptions, RawSession, RawToken } from "./raw-model.js";
 import { TextRun } from "./text-run.js";
 import type { TextTokenizer } from "./tokenizer.js";
 import { Turns, turn } from "./turn.js";

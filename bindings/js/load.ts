@@ -1,9 +1,11 @@
 // From a source's files to a model in the core: the small files whole, the weights one tensor at a time in file order.
 
-import type { Core, RawBuffer, RawModel, RawTensor } from "./core.js";
+import type { Core } from "./core.js";
 import { fill, type Watch, type WeightsFile } from "./load/files.js";
 import { openModel } from "./load/open-model.js";
 import type { OpenedModel } from "./load/opened.js";
+import type { RawBuffer, RawTensor } from "./raw-files.js";
+import type { RawModel } from "./raw-model.js";
 import type { Folder } from "./source.js";
 import { TextTokenizer } from "./tokenizer.js";
 import type { Dtype } from "./types.js";

@@ -1,7 +1,7 @@
 // What an engine can be asked, and the messages that carry it to a worker and back. A new feature is a new field.
 
-import type { RawAlteration } from "./core.js";
 import type { Failure } from "./errors.js";
+import type { RawAlteration } from "./raw-model.js";
 import type { SearchRequest } from "./search-options.js";
 import type {
   AttentionKind,

@@ -1,10 +1,10 @@
 // The relation option of a call: labels, and what to alter about the relation. Whether an alteration has a meaning for the
 // model's relation is the core's business.
 
-import type { RawAlteration } from "./core.js";
 import { kKindNames } from "./describe.js";
 import { arrayOf, describe, integer, invalid, kMaxInt, optionsOf, wordOf } from "./options.js";
 import type { Labels } from "./protocol.js";
+import type { RawAlteration } from "./raw-model.js";
 import type { ModelInfo } from "./types.js";
 
 /** In the core's order, where clip is between. */

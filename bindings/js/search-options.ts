@@ -1,7 +1,6 @@
 // The options of a search: their types in one table, what of them goes to the core under which name, and which of them
 // contradict each other. Ranges are the core's business.
 
-import type { RawOptions } from "./core.js";
 import {
   arrayOf,
   booleanOf,
@@ -13,6 +12,7 @@ import {
   kMaxNewTokens,
   wordOf,
 } from "./options.js";
+import type { RawOptions } from "./raw-model.js";
 import type { ModelInfo, SearchOptions } from "./types.js";
 
 /** A checked search. Texts in it become ids where the tokenizer is. */

@@ -1,10 +1,11 @@
 // One text on its way through a search: its ids, the steps it gives, and what it comes to.
 
-import type { Core, RawHypothesis, RawSession, RawToken } from "./core.js";
+import type { Core } from "./core.js";
 import { finishReasonOf, traceOfHeads } from "./describe.js";
 import { RelataError } from "./errors.js";
 import { checkLabels, textOf } from "./options.js";
 import type { Generated, Labels } from "./protocol.js";
+import type { RawHypothesis, RawSession, RawToken } from "./raw-model.js";
 import type { SearchRequest } from "./search-options.js";
 import { TextStream, type TextTokenizer } from "./tokenizer.js";
 import type { ScoredToken, Sequence, Step } from "./types.js";

@@ -1,6 +1,6 @@
 // The worker's side: hosts one engine and answers messages. Calls run side by side; a step is posted as it comes.
 
-import { Core, compileCore } from "./core.js";
+import { Core } from "./core.js";
 import { Engine } from "./engine.js";
 import { RelataError } from "./errors.js";
 import { fetchFolder } from "./fetched.js";
@@ -8,6 +8,7 @@ import type { Ask, CallRequest, Method, Reply, Request, Results } from "./protoc
 import { folderOf } from "./source.js";
 import type { AttentionTrace } from "./types.js";
 import { wasmBytes } from "./wasm-bytes.js";
+import { compileCore } from "./wasm-module.js";
 
 /** What this file uses of a worker's global scope. */
 interface Scope {

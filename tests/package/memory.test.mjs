@@ -19,7 +19,10 @@ const { alteration: off } = relationOf({ switch: "off" }, {});
 
 /** A core that counts its buffers, of which none may be left. */
 async function countingCore() {
-  const { Core, compileCore } = await moduleOf("core.js");
+  const [{ Core }, { compileCore }] = await Promise.all([
+    moduleOf("core.js"),
+    moduleOf("wasm-module.js"),
+  ]);
   const wasm = readFileSync(join(packageFolder, "dist/package/wasm/relata.wasm"));
   const core = await Core.instantiate(await compileCore(new Uint8Array(wasm)));
   let alive = 0;

@@ -1,9 +1,10 @@
 // `relata convert`: any model as a folder of ours.
 
 import { convert as convertModel, type StoredDtype } from "../convert.js";
-import { Core, compileCore } from "../core.js";
+import { Core } from "../core.js";
 import { node } from "../node-platform.js";
 import { wasmAddress } from "../wasm-bytes.js";
+import { compileCore } from "../wasm-module.js";
 import { type OptionTable, parse, UsageError } from "./arguments.js";
 import { print } from "./output.js";
 

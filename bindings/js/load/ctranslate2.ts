@@ -1,6 +1,7 @@
 // A CTranslate2 folder: model.bin, whose index lies between its tensors, config.json, vocabularies, and sentencepiece models.
 
-import type { Core, RawIndex, RawReaders } from "../core.js";
+import type { Core } from "../core.js";
+import type { RawIndex, RawReaders } from "../raw-readers.js";
 import { checkSignal, turn } from "../turn.js";
 import type { ModelFiles, WeightsFile } from "./files.js";
 import { kConfig } from "./hugging-face.js";

@@ -1,7 +1,8 @@
 // Reading the files of a model: the small ones whole, the large ones into the core, and what a load may be watched by.
 
-import type { Core, RawBuffer, RawFiles } from "../core.js";
+import type { Core } from "../core.js";
 import { RelataError } from "../errors.js";
+import type { RawBuffer, RawFiles } from "../raw-files.js";
 import { type Folder, gather, type OpenFile } from "../source.js";
 import { checkSignal, turn } from "../turn.js";
 import type { Progress } from "../types.js";

@@ -1,7 +1,8 @@
 // One GGUF file: configuration, vocabulary and tensors in their order.
 
-import type { Core, RawBuffer, RawFiles } from "../core.js";
+import type { Core } from "../core.js";
 import { type Failure, RelataError } from "../errors.js";
+import type { RawBuffer, RawFiles } from "../raw-files.js";
 import type { OpenFile } from "../source.js";
 import { readHeader, type WeightsFile } from "./files.js";
 import type { OpenedModel } from "./opened.js";

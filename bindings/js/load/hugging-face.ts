@@ -1,6 +1,8 @@
 // A folder as Hugging Face writes it: config.json, generation_config.json, a tokenizer, and safetensors.
 
-import type { Core, RawBuffer, RawContents } from "../core.js";
+import type { Core } from "../core.js";
+import type { RawBuffer } from "../raw-files.js";
+import type { RawContents } from "../raw-readers.js";
 import { Json } from "../text/json.js";
 import { type ModelFiles, readHeader, type SmallFile, type WeightsFile } from "./files.js";
 import type { OpenedModel } from "./opened.js";

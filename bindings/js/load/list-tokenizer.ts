@@ -1,6 +1,6 @@
 // The tokenizer of OpenNMT and CTranslate2: sentencepiece models whose pieces the vocabularies beside them number.
 
-import type { RawTokens } from "../core.js";
+import type { RawTokens } from "../raw-readers.js";
 import { Json } from "../text/json.js";
 import { readPieceModel } from "../text/piece-model.js";
 import { ListTokenizer, listConventions } from "../text/piece-tokenizers.js";

@@ -1,6 +1,7 @@
 // A model whose files are open and understood, and none of whose tensors has been read.
 
-import type { RawContents, RawLoader } from "../core.js";
+import type { RawLoader } from "../raw-model.js";
+import type { RawContents } from "../raw-readers.js";
 import type { WeightsFile } from "./files.js";
 import type { NamedTokenizer } from "./named-tokenizer.js";
 

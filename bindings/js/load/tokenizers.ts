@@ -1,6 +1,6 @@
 // Which tokenizer a model comes with, from the files beside its weights.
 
-import type { RawVocabulary } from "../core.js";
+import type { RawVocabulary } from "../raw-readers.js";
 import { ByteTokenizer } from "../text/byte-tokenizer.js";
 import { Json } from "../text/json.js";
 import {

@@ -1,5 +1,6 @@
 // The glue Emscripten makes beside relata.wasm; it is copied here in the built package.
 
-import type { ModuleOptions, RawModule } from "../core.js";
+import type { ModuleOptions } from "../raw-files.js";
+import type { RawModule } from "../raw-model.js";
 
 export default function createModule(options: ModuleOptions): Promise<RawModule>;
