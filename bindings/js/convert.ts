@@ -1,7 +1,7 @@
 // Any model as a folder of ours: configuration, tokenizer and one model.safetensors. Its tensors pass through memory in pieces of a few
 // megabytes, or one by one where they are rounded to 8 bits. For Node.
 
-import { type FileHandle, mkdir, open, readdir, rename, rm, writeFile } from "node:fs/promises";
+import { mkdir, readdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Core } from "./core.js";
 import { RelataError, wordsOf } from "./errors.js";
@@ -10,6 +10,7 @@ import { openModel } from "./load/open-model.js";
 import type { OpenedModel } from "./load/opened.js";
 import type { RawBuffer, RawTensor } from "./raw-files.js";
 import type { RawReaders, RawStored } from "./raw-readers.js";
+import { SafetensorsFile, type StoredTensor } from "./safetensors-file.js";
 import type { Folder } from "./source.js";
 import { widthOf, writeFloats } from "./stored-floats.js";
 
@@ -23,20 +24,12 @@ const kReach = "_reach";
 
 type Config = Readonly<Record<string, unknown>>;
 
-/** A tensor as it will be written. */
-interface Output {
-  readonly name: string;
-  readonly dtype: string;
-  readonly shape: readonly number[];
-  readonly bytes: number;
-}
-
 /** A tensor, what it becomes, and where its factors are, before and after. */
 interface Step {
   readonly tensor: RawTensor;
-  readonly output: Output;
+  readonly output: StoredTensor;
   readonly factors: Factors;
-  readonly into: { readonly scales: Output; readonly reach: Output } | null;
+  readonly into: { readonly scales: StoredTensor; readonly reach: StoredTensor } | null;
 }
 
 /** The tensors that one of integers is multiplied by: [rows, 1] and [1, cols]. */
@@ -165,63 +158,25 @@ async function writeWeights(
   steps: readonly Step[],
   path: string,
 ): Promise<number> {
-  // Wide types first keep every tensor aligned, and factors before what they are multiplied with.
   const outputs = steps.flatMap(({ output, into }) =>
     into ? [into.scales, into.reach, output] : [output],
   );
-  outputs.sort((a, b) => widthOf(b.dtype) - widthOf(a.dtype));
-  const offsets = new Map<string, number>();
-  const header: Record<string, unknown> = { __metadata__: { format: "pt" } };
-  let end = 0;
-  for (const { name, dtype, shape, bytes } of outputs) {
-    offsets.set(name, end);
-    header[name] = { dtype, shape, data_offsets: [end, end + bytes] };
-    end += bytes;
-  }
-  const json = new TextEncoder().encode(JSON.stringify(header));
-  const padded = Math.ceil(json.length / 8) * 8;
-  const start = new Uint8Array(8 + padded).fill(0x20);
-  new DataView(start.buffer).setBigUint64(0, BigInt(padded), true);
-  start.set(json, 8);
-  const part = `${path}.part`;
-  const unwritable = (error: unknown) => {
-    throw new Error(`${path} cannot be written: ${wordsOf(error)}`, { cause: error });
-  };
-  const file = await open(part, "w").catch(unwritable);
-  const write: Write = async (bytes, at) => {
-    for (let done = 0; done < bytes.length; ) {
-      const rest = bytes.length - done;
-      done += (await file.write(bytes, done, rest, at + done).catch(unwritable)).bytesWritten;
-    }
-  };
+  const file = await SafetensorsFile.create(path, outputs);
   try {
-    await write(start, 0);
-    for (const step of steps) {
-      const place = ({ name }: Output) => start.length + (offsets.get(name) as number);
-      await writeTensor(readers, model, step, place, write);
-    }
-    await file.close();
-    await rename(part, path);
+    for (const step of steps) await writeTensor(readers, model, step, file);
+    await file.finish();
   } catch (error) {
-    await closeQuietly(file);
-    await rm(part, { force: true });
+    await file.discard();
     throw error;
   }
-  return start.length + end;
+  return file.size;
 }
-
-async function closeQuietly(file: FileHandle): Promise<void> {
-  await file.close().catch(() => {});
-}
-
-type Write = (bytes: Uint8Array, at: number) => Promise<void>;
 
 async function writeTensor(
   readers: Core<RawReaders>,
   model: OpenedModel,
   step: Step,
-  place: (output: Output) => number,
-  write: Write,
+  file: SafetensorsFile,
 ): Promise<void> {
   const { tensor, output, factors, into } = step;
   const { shape } = tensor;
@@ -231,12 +186,12 @@ async function writeTensor(
   const reach = factors.reach ? await floatsOf(readers, model, factors.reach) : [];
   if (into !== null) {
     const { name, dtype } = tensor;
-    const rounded = await withBytes(readers, model, tensor, (buffer, file) =>
-      readers.run((raw) => raw.round(file, name, dtype, buffer, rows, cols, scales, reach)),
+    const rounded = await withBytes(readers, model, tensor, (buffer, source) =>
+      readers.run((raw) => raw.round(source, name, dtype, buffer, rows, cols, scales, reach)),
     );
-    await write(new Uint8Array(rounded.values.buffer), place(output));
-    await write(new Uint8Array(rounded.scales.buffer), place(into.scales));
-    return write(new Uint8Array(rounded.reach.buffer), place(into.reach));
+    await file.write(output, new Uint8Array(rounded.values.buffer));
+    await file.write(into.scales, new Uint8Array(rounded.scales.buffer));
+    return file.write(into.reach, new Uint8Array(rounded.reach.buffer));
   }
   const rowBytes = tensor.bytes / rows;
   const many = Math.max(1, Math.floor(kChunkBytes / (4 * cols)));
@@ -262,7 +217,7 @@ async function writeTensor(
         throw new RelataError("tensor_invalid", where, `${where}: ${problem}`);
       }
     }
-    await write(bytes, place(output) + row * cols * widthOf(output.dtype));
+    await file.write(output, bytes, row * cols * widthOf(output.dtype));
   }
 }
 
