@@ -182,8 +182,8 @@ async function writeTensor(
   const { shape } = tensor;
   const rows = shape.length > 1 ? (shape[0] as number) : 1;
   const cols = shape.reduce((product, size) => product * size, 1) / rows;
-  const scales = factors.scales ? await floatsOf(readers, model, factors.scales) : tensor.scales;
-  const reach = factors.reach ? await floatsOf(readers, model, factors.reach) : [];
+  const scales = factors.scales ? await factorsIn(readers, model, factors.scales) : tensor.scales;
+  const reach = factors.reach ? await factorsIn(readers, model, factors.reach) : [];
   if (into !== null) {
     const { name, dtype } = tensor;
     const rounded = await withBytes(readers, model, tensor, (buffer, source) =>
@@ -219,6 +219,20 @@ async function writeTensor(
     }
     await file.write(output, bytes, row * cols * widthOf(output.dtype));
   }
+}
+
+/** The values of a tensor that integers are multiplied by: none is negative, as in a load. Error: tensor_invalid. */
+async function factorsIn(
+  readers: Core<RawReaders>,
+  model: OpenedModel,
+  tensor: RawTensor,
+): Promise<Float32Array> {
+  const values = await floatsOf(readers, model, tensor);
+  const wrong = values.findIndex((value) => value < 0);
+  if (wrong < 0) return values;
+  const where = `${tensor.name} [${wrong}]`;
+  const problem = "is negative, and integers are multiplied by it";
+  throw new RelataError("tensor_invalid", where, `${where}: ${problem}`);
 }
 
 /** The values of a tensor's bytes, or of a part of them, before any factor. */

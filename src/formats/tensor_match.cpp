@@ -121,18 +121,18 @@ class Matcher {
         result_.factors_of[found->second] = static_cast<int>(result_.factors.size());
         ReadFactors& factors = result_.factors.emplace_back();
         const bool whole = file_.scales == ScaleShape::tensor;
-        add_factor(name, kScale, whole ? Shape{1} : Shape{shape.front(), 1},
-                   Column{&factors.scales}, factors);
+        add_factor(name, kScale, whole ? Shape{1} : Shape{shape.front(), 1}, factors.scales,
+                   factors);
         if (file_.scales == ScaleShape::levelled) {
-          add_factor(name, kReach, Shape{1, shape.back()}, &factors.reach, factors);
+          add_factor(name, kReach, Shape{1, shape.back()}, factors.reach, factors);
         }
       }
     }
   }
 
   void add_factor(const std::string& name, std::string_view ending, Shape shape,
-                  Destination destination, ReadFactors& factors) {
-    slots_.push_back({name + std::string(ending), std::move(shape), destination});
+                  AlignedBuffer<float>& values, ReadFactors& factors) {
+    slots_.push_back({name + std::string(ending), std::move(shape), Factor{&values}});
     // One that is missing is noticed later.
     if (const auto found = by_name_.find(slots_.back().name); found != by_name_.end()) {
       factors.last = std::max(factors.last, found->second);

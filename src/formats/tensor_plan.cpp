@@ -180,8 +180,8 @@ struct Allocate {
   Result<void> operator()(Transposed transposed) const {
     return transposed.matrix->reset(slot.cols(), slot.rows(), where);
   }
-  Result<void> operator()(Column column) const {
-    return column.values->reset(slot.shape.front(), where);
+  Result<void> operator()(Factor factor) const {
+    return factor.values->reset(size(slot.rows()) * size(slot.cols()), where);
   }
   Result<void> operator()(SameAs) const { return {}; }
 };
@@ -206,8 +206,8 @@ struct StoreRow {
     }
     return true;
   }
-  bool operator()(Column column) const {
-    (*column.values)[static_cast<std::size_t>(row)] = *values;
+  bool operator()(Factor factor) const {
+    std::copy_n(values, cols, factor.values->data() + static_cast<std::ptrdiff_t>(row) * cols);
     return true;
   }
   bool operator()(SameAs same) const { return same.matrix->holds_row(row, values); }

@@ -16,8 +16,9 @@ namespace relata::formats {
 struct Transposed {
   Matrix* matrix;
 };
-/// A vector stored as a matrix of one column.
-struct Column {
+/// What integers are multiplied by, in any shape; no value may be negative. Zeros may come: a row
+/// or a column of zeros has them.
+struct Factor {
   AlignedBuffer<float>* values;
 };
 /// A tensor that has to equal one already there.
@@ -27,7 +28,7 @@ struct SameAs {
 
 using Shape = std::vector<std::uint64_t>;
 using Destination = std::variant<kernels::WeightMatrix*, AlignedBuffer<float>*, Matrix*, Transposed,
-                                 Column, SameAs>;
+                                 Factor, SameAs>;
 
 struct TensorSlot {
   std::string name;

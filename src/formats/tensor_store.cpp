@@ -45,11 +45,19 @@ struct Stored {
   Result<void> read(int i, float* values) const {
     int wrong = 0;
     const std::byte* row = bytes + static_cast<std::size_t>(i) * row_bytes();
-    if (read_row(*find_block_format(tensor.dtype), factors, row, first + i, cols(), values,
-                 wrong)) {
-      return {};
+    if (!read_row(*find_block_format(tensor.dtype), factors, row, first + i, cols(), values,
+                  wrong)) {
+      return wrong_value(first + i, wrong, "is not finite");
     }
-    return wrong_value(first + i, wrong, "is not finite");
+    if (std::holds_alternative<Factor>(slot.destination)) {
+      const float* const negative =
+          std::find_if(values, values + cols(), [](float value) { return value < 0; });
+      if (negative != values + cols()) {
+        return wrong_value(first + i, static_cast<int>(negative - values),
+                           "is negative, and integers are multiplied by it");
+      }
+    }
+    return {};
   }
 
   /// Decodes all rows, a panel of them at a time.

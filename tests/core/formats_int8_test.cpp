@@ -130,6 +130,14 @@ TEST_CASE("int8 weights, one thing damaged") {
       CHECK_EQ(made.error(), "tensor_invalid: " + file + kScale);
     }
   }
+  SUBCASE("a negative scale") {
+    made.folder.tensor(kScale).values[2] = -0.25F;
+    CHECK_EQ(made.error(), "tensor_invalid: " + file + kScale);
+    made.folder.tensor(kScale).shape = {1};
+    made.folder.tensor(kScale).values = {-0.25F};
+    made.weights()["strategy"] = "tensor";
+    CHECK_EQ(made.error(), "tensor_invalid: " + file + kScale);
+  }
   SUBCASE("a product that is not finite") {
     made.folder.tensor(kScale).values[2] = 3e38F;
     CHECK_EQ(made.error(), "tensor_invalid: " + file + kWeight);

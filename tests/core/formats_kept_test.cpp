@@ -219,9 +219,23 @@ TEST_CASE("kept integers, one thing damaged") {
       }
     }
   }
+  SUBCASE("factors that are negative") {
+    for (const std::string ending : {"_reach", "_scale"}) {
+      for (const KeptType type : {KeptType::as_stored, KeptType::f32, KeptType::int8}) {
+        Kept other;
+        other.folder.tensor(kWeight + ending).values[1] = -1.0F;
+        const Loaded loaded = other.load({type, 0});
+        REQUIRE_FALSE(loaded.ok());
+        CHECK_EQ(loaded.error.where, kFile + kWeight + ending);
+        CHECK_EQ(std::string(loaded.error.message),
+                 std::string("the value at [") + (ending == "_reach" ? "0, 1" : "1, 0") +
+                     "] is negative, and integers are multiplied by it");
+      }
+    }
+  }
   SUBCASE("factors whose product is not finite") {
     made.folder.tensor(kWeight + "_scale").values[2] = 1e20F;
-    made.folder.tensor(kWeight + "_reach").values[3] = -1e20F;
+    made.folder.tensor(kWeight + "_reach").values[3] = 1e20F;
     CHECK_EQ(made.error(), "tensor_invalid: " + kFile + kWeight);
     CHECK_EQ(made.error({KeptType::int8, 0}), "tensor_invalid: " + kFile + kWeight);
   }
@@ -242,6 +256,23 @@ TEST_CASE("kept integers, one thing damaged") {
     CHECK_EQ(made.error(),
              "config_invalid: "
              "config.json: quantization_config.config_groups.group_0.weights.levelled");
+  }
+}
+
+TEST_CASE("factors of zero make a row and a column of zeros") {
+  for (const KeptType type : {KeptType::as_stored, KeptType::f32, KeptType::int8}) {
+    Kept made;
+    made.folder.tensor(kWeight + "_scale").values[1] = 0;
+    made.folder.tensor(kWeight + "_reach").values[2] = 0;
+    const Loaded loaded = made.load({type, 0});
+    REQUIRE_MESSAGE(loaded.ok(), loaded.error.where);
+    for (int row = 0; row < 6; ++row) {
+      float values[4];
+      query_of(*loaded.model).copy_row(row, values);
+      for (int col = 0; col < 4; ++col) {
+        CHECK_EQ(values[col] == 0, row == 1 || col == 2);
+      }
+    }
   }
 }
 

@@ -2,11 +2,12 @@
 
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Model } from "relata";
 import {
+  errorOf,
   filesOf,
   golden,
   goldenJson,
@@ -148,6 +149,34 @@ test("Hugging Face folders in 16 and 8 bits, and from shards", async () => {
       }
     });
   }
+});
+
+test("a negative factor is an error with its place, as in a load", async () => {
+  const files = { "tokenizer.json": letterTokenizer() };
+  for (const file of ["config.json", "generation_config.json", "model.safetensors"])
+    files[file] = readFileSync(join(golden("flan-t5-int8"), file));
+  const bytes = new Uint8Array(files["model.safetensors"]);
+  const view = new DataView(bytes.buffer);
+  const start = 8 + Number(view.getBigUint64(0, true));
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, start)));
+  const [name, { dtype, data_offsets }] = Object.entries(header).find(([key]) =>
+    key.endsWith("_scale"),
+  );
+  // The sign is the last bit of every type of floats.
+  const width = dtype === "F32" ? 4 : 2;
+  bytes[start + data_offsets[0] + 2 * width - 1] |= 0x80;
+  const damaged = { ...files, "model.safetensors": bytes };
+  const { code, where } = await errorOf(Model.load(damaged));
+  assert.deepEqual([code, where], ["tensor_invalid", `model.safetensors: ${name}`]);
+  await withFolder(damaged, (folder) => {
+    for (const type of ["f32", "int8"]) {
+      const { status, stderr } = relata("convert", folder, join(folder, "out"), "--dtype", type);
+      assert.equal(status, 1);
+      assert.ok(stderr.includes(`${name} [1]: is negative`), stderr);
+      assert.match(stderr, /\[tensor_invalid\]/);
+      rmSync(join(folder, "out"), { recursive: true });
+    }
+  });
 });
 
 test("what does not fit into 16 bits is an error with its place, and leaves no file behind", async () => {
