@@ -86,9 +86,10 @@ function nameOf(path: string): string {
   return decodeURIComponent(path.slice(path.lastIndexOf("/") + 1));
 }
 
-/** Servers of single-page applications answer any address with their page. */
+/** Servers of single-page applications answer any address with their page. A part that nobody asked for is no file. */
 function isFile(response: Response): boolean {
-  return response.ok && !response.headers.get("content-type")?.startsWith("text/html");
+  const isWhole = response.ok && response.status !== 206;
+  return isWhole && !response.headers.get("content-type")?.startsWith("text/html");
 }
 
 /** The whole of every answer, as files. */

@@ -72,10 +72,13 @@ async function ask(
   });
 }
 
+/** Of an answer that has to be the whole file. */
 async function checkStatus(response: Response, place: string): Promise<void> {
-  if (response.ok) return;
+  const isPart = response.status === 206;
+  if (response.ok && !isPart) return;
   await response.body?.cancel();
-  throw network(place, `was answered with HTTP status ${response.status}`);
+  const instead = isPart ? ", a part of it, where the whole was asked for" : "";
+  throw network(place, `was answered with HTTP status ${response.status}${instead}`);
 }
 
 class FetchedFile implements OpenFile {
@@ -128,7 +131,7 @@ class FetchedFile implements OpenFile {
     }
     if (offset >= this.#start && end <= this.#end)
       return this.#chunk.slice(offset - this.#start, end - this.#start);
-    const response = this.#ranges ? await this.#ask(`${offset}-${end - 1}`) : null;
+    const response = this.#ranges ? await this.#ask(offset, end) : null;
     if (response === null) return gather(this, offset, length);
     const bytes = new Uint8Array(
       await response.arrayBuffer().catch((error: unknown) => {
@@ -172,7 +175,7 @@ class FetchedFile implements OpenFile {
 
   /** A stream from `offset` on, or from the start where the server knows no ranges. */
   async #reopen(offset: number): Promise<void> {
-    let response = this.#ranges && offset > 0 ? await this.#ask(`${offset}-`) : null;
+    let response = this.#ranges && offset > 0 ? await this.#ask(offset) : null;
     const start = response === null ? 0 : offset;
     if (response === null) {
       if (this.#reader !== null && offset >= this.#start) return;
@@ -186,14 +189,19 @@ class FetchedFile implements OpenFile {
     this.#chunk = new Uint8Array(0);
   }
 
-  /** The answer to a request for a range; null where the server gives the whole file instead. */
-  async #ask(range: string): Promise<Response | null> {
-    const response = await ask(this.#address, { range: `bytes=${range}` }, this.#signal);
+  /** The answer to a request for [offset, end), or for the rest; null where the server gives the whole file instead. */
+  async #ask(offset: number, end?: number): Promise<Response | null> {
+    const range = `bytes=${offset}-${end === undefined ? "" : end - 1}`;
+    const response = await ask(this.#address, { range }, this.#signal);
     if (response.status === 206) {
       // Where the header is hidden from pages, the tag and the length have to do.
-      const total = /\/(\d+)$/.exec(response.headers.get("content-range") ?? "")?.[1];
+      const given = response.headers.get("content-range");
+      const total = /\/(\d+)$/.exec(given ?? "")?.[1];
       this.#checkSame(response, Number(total ?? this.size));
-      return response;
+      const due = `bytes ${offset}-${(end ?? this.size) - 1}`;
+      if (given === null || given.startsWith(`${due}/`)) return response;
+      void response.body?.cancel();
+      throw this.#network(`answered with "${given}" where ${due} were asked for`);
     }
     await checkStatus(response, this.#address.href);
     await response.body?.cancel();
