@@ -7,20 +7,11 @@ import { closeSync, existsSync, openSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { Model } from "relata";
-import { golden, goldenJson, packageFolder, withFolder } from "./fixtures.mjs";
+import { cli, golden, goldenJson, packageFolder, relata, withFolder } from "./fixtures.mjs";
 
 const manifest = JSON.parse(readFileSync(join(packageFolder, "package.json"), "utf8"));
-const cli = join(packageFolder, manifest.bin.relata);
 const folder = golden("shaw");
 const [{ text, ids, generated_ids, generated_text }] = goldenJson("shaw").texts;
-
-function relata(argv, input = "") {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...argv], {
-    encoding: "utf8",
-    input,
-  });
-  return { status, stdout, stderr };
-}
 
 test("run prints the text, from an argument or from standard input", () => {
   const expected = { status: 0, stdout: `${generated_text}\n`, stderr: "" };

@@ -13,8 +13,8 @@ import {
   goldenJson,
   lettersOf,
   letterTokenizer,
-  packageFolder,
   readTensors,
+  relata,
   withFolder,
 } from "./fixtures.mjs";
 import {
@@ -27,11 +27,8 @@ import {
   zip,
 } from "./format-fixtures.mjs";
 
-const cli = join(packageFolder, "dist/package/cli.js");
-const relata = (...argv) => spawnSync(process.execPath, [cli, ...argv], { encoding: "utf8" });
-
 function converts(source, out, ...argv) {
-  const { status, stdout, stderr } = relata("convert", source, out, ...argv);
+  const { status, stdout, stderr } = relata(["convert", source, out, ...argv]);
   assert.deepEqual([status, stderr], [0, ""]);
   assert.match(stdout, /tensors written/);
 }
@@ -170,7 +167,7 @@ test("a negative factor is an error with its place, as in a load", async () => {
   assert.deepEqual([code, where], ["tensor_invalid", `model.safetensors: ${name}`]);
   await withFolder(damaged, (folder) => {
     for (const type of ["f32", "int8"]) {
-      const { status, stderr } = relata("convert", folder, join(folder, "out"), "--dtype", type);
+      const { status, stderr } = relata(["convert", folder, join(folder, "out"), "--dtype", type]);
       assert.equal(status, 1);
       assert.ok(stderr.includes(`${name} [1]: is negative`), stderr);
       assert.match(stderr, /\[tensor_invalid\]/);
@@ -189,7 +186,7 @@ test("what does not fit into 16 bits is an error with its place, and leaves no f
   );
   new DataView(bytes.buffer).setFloat32(start + data_offsets[0], 1e6, true);
   await withFolder({ ...files, "model.safetensors": bytes }, async (folder) => {
-    const { status, stderr } = relata("convert", folder, join(folder, "out"), "--dtype", "f16");
+    const { status, stderr } = relata(["convert", folder, join(folder, "out"), "--dtype", "f16"]);
     assert.equal(status, 1);
     assert.ok(stderr.includes(`${name} [0, 0]`), stderr);
     assert.match(stderr, /does not fit.*\[tensor_invalid\]/);
@@ -200,17 +197,17 @@ test("what does not fit into 16 bits is an error with its place, and leaves no f
 test("wrong calls", async () => {
   await withFolder({ "t5.gguf": gguf }, async (folder) => {
     const file = join(folder, "t5.gguf");
-    assert.match(relata("convert", file).stderr, /two names/);
+    assert.match(relata(["convert", file]).stderr, /two names/);
     assert.match(
-      relata("convert", file, join(folder, "o"), "--dtype", "f61").stderr,
+      relata(["convert", file, join(folder, "o"), "--dtype", "f61"]).stderr,
       /--dtype f61 is unknown.*f32, f16, int8/,
     );
-    const full = relata("convert", file, folder);
+    const full = relata(["convert", file, folder]);
     assert.match(full.stderr, /not empty \[option_invalid\]/);
     assert.equal(full.status, 1);
     const before = readFileSync(file);
     for (const out of [file, join(file, "below")]) {
-      const { status, stderr } = relata("convert", file, out);
+      const { status, stderr } = relata(["convert", file, out]);
       assert.equal(status, 1);
       assert.match(
         stderr,
@@ -218,7 +215,7 @@ test("wrong calls", async () => {
       );
       assert.ok(stderr.includes(out));
     }
-    const unusable = relata("convert", file, join(folder, "x".repeat(300)));
+    const unusable = relata(["convert", file, join(folder, "x".repeat(300))]);
     assert.match(
       unusable.stderr,
       /^relata: OUT: .* is no folder to write into: ENAMETOOLONG.*\[option_invalid\]\n$/,
@@ -239,12 +236,12 @@ test("inspect explains every format", async () => {
       ],
       [golden("shaw"), [/^format: safetensors$/m, /^tokenizer: tokenizer\.json/m]],
     ]) {
-      const { status, stdout, stderr } = relata("inspect", source);
+      const { status, stdout, stderr } = relata(["inspect", source]);
       assert.equal(status, 0, stderr);
       for (const pattern of patterns) assert.match(stdout, pattern);
     }
     writeFileSync(join(folder, "image.gguf"), Uint8Array.of(0x89, 0x50, 0x4e, 0x47));
-    const { status, stderr } = relata("inspect", join(folder, "image.gguf"));
+    const { status, stderr } = relata(["inspect", join(folder, "image.gguf")]);
     assert.equal(status, 1);
     assert.match(stderr, /is a PNG image.*\[unsupported\]/);
   });

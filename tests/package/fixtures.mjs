@@ -1,5 +1,6 @@
 // Tiny models with known answers, and small helpers, for the tests of the packed package.
 
+import { spawnSync } from "node:child_process";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
@@ -15,6 +16,19 @@ if (root === undefined)
 export const repository = root;
 /** The installed package. */
 export const packageFolder = dirname(createRequire(import.meta.url).resolve("relata/package.json"));
+
+const manifest = JSON.parse(readFileSync(join(packageFolder, "package.json"), "utf8"));
+/** The command line's script. */
+export const cli = join(packageFolder, manifest.bin.relata);
+
+/** Runs the command line to its end. */
+export function relata(argv, input = "") {
+  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...argv], {
+    encoding: "utf8",
+    input,
+  });
+  return { status, stdout, stderr };
+}
 
 /** A module of the package as it is before it is put into the package's few files, for tests of its own. */
 export const moduleOf = (path) => import(pathToFileURL(join(root, "build/js", path)).href);

@@ -2,7 +2,6 @@
 // unless floats are asked for; and nothing in them is believed unchecked.
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { cpSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
@@ -14,17 +13,15 @@ import {
   goldenJson,
   lettersOf,
   letterTokenizer,
-  packageFolder,
   readTensors,
+  relata,
   withFolder,
 } from "./fixtures.mjs";
 import { ctranslate2, gguf, ggufCases } from "./format-fixtures.mjs";
 
-const cli = join(packageFolder, "dist/package/cli.js");
-
 function converts(source, out, dtype) {
   const argv = ["convert", source, out, "--dtype", dtype];
-  const { status, stderr } = spawnSync(process.execPath, [cli, ...argv], { encoding: "utf8" });
+  const { status, stderr } = relata(argv);
   assert.deepEqual([status, stderr], [0, ""]);
   return out;
 }

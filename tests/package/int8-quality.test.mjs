@@ -2,13 +2,12 @@
 // value far out of the range of its neighbours.
 
 import assert from "node:assert/strict";
-import { spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { pathToFileURL } from "node:url";
 import { Model } from "relata";
-import { packageFolder, readTensors, repository, withFolder } from "./fixtures.mjs";
+import { readTensors, relata, repository, withFolder } from "./fixtures.mjs";
 
 const { corpusBleu } = await import(pathToFileURL(join(repository, "models/bleu.mjs")).href);
 
@@ -113,14 +112,7 @@ function safetensors(tensors) {
  * ReLU the same function.
  */
 function writeOutliers(out, at) {
-  const cli = join(packageFolder, "dist/package/cli.js");
-  const { status, stderr } = spawnSync(
-    process.execPath,
-    [cli, "convert", folder, out, "--dtype", "f32"],
-    {
-      encoding: "utf8",
-    },
-  );
+  const { status, stderr } = relata(["convert", folder, out, "--dtype", "f32"]);
   assert.deepEqual([status, stderr], [0, ""]);
   const file = join(out, "model.safetensors");
   const tensors = readTensors(file);
