@@ -25,7 +25,8 @@ const kHelp = `relata: relative-position encoder-decoder Transformers
       --input FILE                     texts from FILE, by its name: .jsonl, .tsv, .csv, else a line each
       --field NAME | --column NAME|N   where a text is in JSONL ("text") or in a table (1); with a NAME, its first
                                        line holds the names
-      --output FILE [--resume]         write to FILE; go on with what an interrupted run has left there
+      --output FILE [--resume]         write to FILE; go on with what an interrupted run with the same options has left
+                                       there, and with --json do again what failed
       --workers N                      as many threads, each with a model of its own
       --perplexity                     of given pairs, with --target-field NAME ("target") or --target-column NAME|N (2)
   relata inspect --model FOLDER        print the format, the configuration, the relations, the tensors and their sizes

@@ -1,15 +1,14 @@
-// The command line over many texts: order, formats, resuming, workers, perplexity, and what is said of bad ones.
+// The command line over many texts: order, formats, workers, perplexity, and what is said of bad ones.
 
 import assert from "node:assert/strict";
-import { spawn, spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readFileSync, writeFileSync } from "node:fs";
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { Model } from "relata";
-import { golden, goldenJson, moduleOf, packageFolder, withFolder } from "./fixtures.mjs";
+import { cli, golden, goldenJson, moduleOf, relata, withFolder } from "./fixtures.mjs";
 
-const cli = join(packageFolder, "dist/package/cli.js");
 const folder = golden("shaw");
 const run = ["run", "--model", folder];
 const options = { maxNewTokens: 4 };
@@ -30,14 +29,6 @@ before(async () => {
   lines = results.map(({ text }) => `${text}\n`).join("");
   model.dispose();
 });
-
-function relata(argv, input = "") {
-  const { status, stdout, stderr } = spawnSync(process.execPath, [cli, ...argv], {
-    encoding: "utf8",
-    input,
-  });
-  return { status, stdout, stderr };
-}
 
 test("each line of standard input gives a line, in order, and no progress bar where nobody sees it", () => {
   for (const end of ["\n", "\r\n"]) {
@@ -92,38 +83,6 @@ test("a file of lines, JSON lines, tables with and without names: a line of JSON
         .map((line) => JSON.parse(line));
       assert.deepEqual(found, asJson, file);
     }
-  });
-});
-
-test("an interrupted run goes on: no line is lost, none comes twice", async () => {
-  await withFolder({ "in.txt": texts.join("\n") }, async (temporary) => {
-    const output = join(temporary, "out.txt");
-    const argv = [...run, ...flags, "--input", join(temporary, "in.txt"), "--output", output];
-    // Wherever it was cut: at the start, at a line's end, and in the middle of a line or of a letter.
-    const bytes = new TextEncoder().encode(lines);
-    const cut = lines.indexOf("\n", 900) + 1;
-    for (const length of [0, 1, cut, cut + 1, bytes.length - 1, bytes.length]) {
-      writeFileSync(output, bytes.slice(0, length));
-      assert.deepEqual(relata([...argv, "--resume"]), { status: 0, stdout: "", stderr: "" });
-      assert.equal(readFileSync(output, "utf8"), lines, `cut at ${length}`);
-    }
-    // Ended from outside, with several workers: wherever that was.
-    writeFileSync(output, "");
-    const child = spawn(process.execPath, [cli, ...argv, "--workers", "2"]);
-    const ended = once(child, "close");
-    while (child.exitCode === null && !readFileSync(output, "utf8").startsWith(results[0].text))
-      await new Promise((resolve) => setImmediate(resolve));
-    child.kill("SIGKILL");
-    await ended;
-    assert.equal(relata([...argv, "--workers", "2", "--resume"]).status, 0);
-    assert.equal(readFileSync(output, "utf8"), lines);
-    // Without a word about going on, what is there stays.
-    assert.equal(relata(argv).status, 2);
-    assert.equal(readFileSync(output, "utf8"), lines);
-    writeFileSync(output, `${lines}one more\n`);
-    const { status, stderr } = relata([...argv, "--resume"]);
-    assert.equal(status, 1);
-    assert.match(stderr, /has 302 lines, and the input only 301 texts: it is of another run/);
   });
 });
 
@@ -276,33 +235,6 @@ test("a progress bar on a terminal: drawn over itself, at most ten times a secon
   silent.show(1, 2);
   silent.clear();
   assert.equal(drawn, "");
-});
-
-test("what is there is not lost: the input itself, results of a run before, lines of another kind", async () => {
-  await withFolder({}, (at) => {
-    const [input, output] = [join(at, "in.txt"), join(at, "out.txt")];
-    writeFileSync(input, `${texts[0]}\n`);
-    const both = relata([...run, ...flags, "--input", input, "--output", input]);
-    assert.equal(both.status, 2);
-    assert.match(both.stderr, /is the file of --input/);
-    assert.equal(readFileSync(input, "utf8"), `${texts[0]}\n`);
-    writeFileSync(output, "precious\n");
-    const over = relata([...run, ...flags, "--input", input, "--output", output]);
-    assert.equal(over.status, 2);
-    assert.match(over.stderr, /--resume goes on with it/);
-    const other = relata([
-      ...run,
-      ...flags,
-      "--json",
-      "--input",
-      input,
-      "--output",
-      output,
-      "--resume",
-    ]);
-    assert.equal(other.status, 2);
-    assert.equal(readFileSync(output, "utf8"), "precious\n");
-  });
 });
 
 test("tables: a quote that is never closed is told, blank lines are no rows, a last field may be empty", async () => {

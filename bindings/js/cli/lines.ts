@@ -1,9 +1,11 @@
 // `relata run` over many texts: each gives a line of output, in their order.
 
 import type { SearchOptions } from "../node.js";
+import { UsageError } from "./arguments.js";
+import { type Before, isSame } from "./before.js";
 import { toJson } from "./output.js";
 import { type OutputPlan, openOutput } from "./output-file.js";
-import { type Outcome, openPool, type Setup } from "./pool.js";
+import { type Outcome, openPool, type Pool, type Setup } from "./pool.js";
 import { Progress } from "./progress.js";
 import type { Field, Records } from "./records.js";
 
@@ -46,8 +48,69 @@ async function outcomesOf(
     if (outcome !== undefined) return outcome;
     const message = "problem" in field ? field.problem : "it gave nothing";
     const error = { code: "input_invalid" as const, where: "input", message };
-    return { text: "", score: 0, finishReason: "failed", sequences: [], error };
+    return { text: "", score: 0, finishReason: "failed", sequences: [], error, isDrawn: false };
   });
+}
+
+/** Skips the texts whose lines are there; those that are to be done again are returned, by number. */
+async function skip(records: Records, plan: LinesPlan, before: Before): Promise<Again> {
+  const numbers = new Set([...before.last.keys(), ...before.failed]);
+  const again = new Map<number, Field>();
+  for (let skipped = 0; skipped < before.lines; ) {
+    const some = await records.take(before.lines - skipped);
+    if (some.length === 0)
+      throw new Error(
+        `${plan.output} has ${before.lines} lines, and the input only ${skipped} texts: it is of another run`,
+      );
+    for (const [first] of some) {
+      skipped += 1;
+      if (numbers.has(skipped)) again.set(skipped, fieldOf(first));
+    }
+  }
+  return again;
+}
+
+const fieldOf = (first: Field | undefined): Field => first ?? { problem: "it is empty" };
+
+/** Texts whose lines are there and that are done once more, by number. */
+type Again = ReadonlyMap<number, Field>;
+
+/**
+ * Does texts once more: the last ones, whose lines have to be the same, and those that had failed, whose new lines are
+ * returned. Error: UsageError where the lines are of another run.
+ */
+async function doAgain(
+  again: Again,
+  before: Before,
+  plan: LinesPlan,
+  pool: Pool,
+  tell: (number: number, outcome: Outcome) => void,
+): Promise<Map<number, string>> {
+  const mended = new Map<number, string>();
+  const lot = lotOf(plan.setup.search);
+  // The comparisons first: where one fails, nothing else is wanted.
+  const numbers = [...before.last.keys(), ...before.failed];
+  for (let from = 0; from < numbers.length; from += lot) {
+    const some = numbers.slice(from, from + lot);
+    const outcomes = await outcomesOf(
+      pool.run,
+      some.map((number) => fieldOf(again.get(number))),
+    );
+    for (const [i, outcome] of outcomes.entries()) {
+      const number = some[i] as number;
+      const kept = before.last.get(number);
+      const line = lineOf(plan, number, outcome);
+      if (kept === undefined) {
+        tell(number, outcome);
+        if (outcome.error === null) mended.set(number, line);
+      } else if (!outcome.isDrawn && !isSame(kept, line, plan.json)) {
+        throw new UsageError(
+          `line ${number} of --output ${plan.output} is not what this run gives for text ${number}: another model, other options or another input have given it`,
+        );
+      }
+    }
+  }
+  return mended;
 }
 
 /** Returns how many texts have failed; each of them is told of on standard error. */
@@ -55,18 +118,17 @@ export async function runLines(records: Records, plan: LinesPlan): Promise<numbe
   // Before the work, for which there may be no second chance.
   const output = await openOutput(plan);
   try {
-    for (let skipped = 0; skipped < output.done; ) {
-      const some = await records.take(output.done - skipped);
-      if (some.length === 0)
-        throw new Error(
-          `${plan.output} has ${output.done} lines, and the input only ${skipped} texts: it is of another run`,
-        );
-      skipped += some.length;
-    }
+    const { before } = output;
+    const again = await skip(records, plan, before);
     const pool = await openPool(plan.setup, plan.workers);
-    const progress = new Progress(process.stderr, output.done);
-    let [written, failed] = [output.done, 0];
-    const lot = lotOf(plan.setup.search);
+    const progress = new Progress(process.stderr, before.lines);
+    let [written, failed] = [before.lines, 0];
+    const tell = (number: number, { error }: Outcome) => {
+      if (error === null) return;
+      failed += 1;
+      progress.clear();
+      process.stderr.write(`relata: text ${number}: ${error.message} [${error.code}]\n`);
+    };
     const lots: Promise<Outcome[]>[] = [];
     /** Writes the oldest lot. Returns whether somebody still reads. */
     const write = async (): Promise<boolean> => {
@@ -75,11 +137,7 @@ export async function runLines(records: Records, plan: LinesPlan): Promise<numbe
       for (const outcome of outcomes) {
         written += 1;
         text += lineOf(plan, written, outcome);
-        if (outcome.error === null) continue;
-        failed += 1;
-        progress.clear();
-        const { code, message } = outcome.error;
-        process.stderr.write(`relata: text ${written}: ${message} [${code}]\n`);
+        tell(written, outcome);
       }
       if (!(await output.write(text))) return false;
       const { size, bytesRead, found } = records;
@@ -87,12 +145,16 @@ export async function runLines(records: Records, plan: LinesPlan): Promise<numbe
       return true;
     };
     try {
+      await output.goOn(await doAgain(again, before, plan, pool, tell));
+      const lot = lotOf(plan.setup.search);
       let isRead = true;
       for (;;) {
         const some = await records.take(lot);
         if (some.length === 0) break;
-        const fields = some.map(([first]) => first ?? { problem: "it is empty" });
-        const outcomes = outcomesOf(pool.run, fields);
+        const outcomes = outcomesOf(
+          pool.run,
+          some.map(([first]) => fieldOf(first)),
+        );
         // Its error is thrown when its turn comes.
         outcomes.catch(() => {});
         lots.push(outcomes);

@@ -1,20 +1,19 @@
 // Where results go, a line for each: standard output, or a file that an interrupted run can go on with.
 
-import { type FileHandle, open, stat } from "node:fs/promises";
+import { open, realpath, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { wordsOf } from "../errors.js";
 import { UsageError } from "./arguments.js";
+import { type Before, kNothingBefore, readBefore, replaced } from "./before.js";
 import { print } from "./output.js";
 
 export interface Output {
-  /** Lines that were there before. */
-  readonly done: number;
+  readonly before: Before;
+  /** Cuts off what is half written and puts lines in the place of others, by number: before the first `write`. */
+  goOn(mended: ReadonlyMap<number, string>): Promise<void>;
   /** Returns whether somebody still reads. */
   write(text: string): Promise<boolean>;
   close(): Promise<void>;
 }
-
-const kNewline = 10;
-const kPieceBytes = 1 << 16;
 
 export interface OutputPlan {
   /** Null: standard output. */
@@ -29,7 +28,8 @@ export interface OutputPlan {
 /** Errors: UsageError where something would be lost: the input itself, or results of a run before. */
 export async function openOutput({ output, input, resume, json }: OutputPlan): Promise<Output> {
   const file = output;
-  if (file === null) return { done: 0, write: print, close: async () => {} };
+  if (file === null)
+    return { before: kNothingBefore, goOn: async () => {}, write: print, close: async () => {} };
   const [there, read] = await Promise.all(
     [file, input].map((path) => (path === null ? null : stat(path).catch(() => null))),
   );
@@ -40,54 +40,30 @@ export async function openOutput({ output, input, resume, json }: OutputPlan): P
   const unwritable = (error: unknown) => {
     throw new Error(`${file} cannot be written: ${wordsOf(error)}`, { cause: error });
   };
-  const handle = await open(file, resume ? "a+" : "w").catch(unwritable);
-  const { lines, bytes, last } = resume
-    ? await wholeLines(handle)
-    : { lines: 0, bytes: 0, last: "" };
-  if (lines > 0 && numberIn(last) !== (json ? lines : null)) {
-    await handle.close();
-    const form = json ? "--json" : "plain text";
-    throw new UsageError(`--output ${file} ends with a line that no run with ${form} has written`);
-  }
-  // What is behind it was cut off in the middle.
-  if (resume) await handle.truncate(bytes).catch(unwritable);
+  const before = resume && there?.isFile() ? await readBefore(file, json) : kNothingBefore;
+  let handle = await open(file, resume ? "a" : "w").catch(unwritable);
   return {
-    done: lines,
+    before,
+    async goOn(mended) {
+      if (!there?.isFile()) return;
+      if (mended.size === 0) return truncate(file, before.bytes).catch(unwritable);
+      // Never less than what was there, whenever this ends.
+      const path = await realpath(file);
+      const part = `${path}.part`;
+      try {
+        await writeFile(part, replaced(path, mended));
+        await rename(part, path);
+      } catch (error) {
+        await rm(part, { force: true });
+        unwritable(error);
+      }
+      await handle.close();
+      handle = await open(path, "a").catch(unwritable);
+    },
     async write(text) {
       await handle.appendFile(text).catch(unwritable);
       return true;
     },
     close: () => handle.close().catch(unwritable),
   };
-}
-
-/** The number of the text that a line of JSON is of; null where it is none. */
-function numberIn(line: string): number | null {
-  try {
-    const { line: number } = JSON.parse(line);
-    return Number.isInteger(number) ? number : null;
-  } catch {
-    return null;
-  }
-}
-
-/** How many lines of a file are whole, where the last of them ends, and what it says. */
-async function wholeLines(handle: FileHandle) {
-  const piece = new Uint8Array(kPieceBytes);
-  let [lines, before, bytes, at] = [0, 0, 0, 0];
-  for (;;) {
-    const { bytesRead } = await handle.read(piece, 0, kPieceBytes, at);
-    if (bytesRead === 0) {
-      const last = new Uint8Array(bytes - before);
-      await handle.read(last, 0, last.length, before);
-      return { lines, bytes, last: new TextDecoder().decode(last) };
-    }
-    for (let i = piece.indexOf(kNewline); i >= 0 && i < bytesRead; ) {
-      lines += 1;
-      before = bytes;
-      bytes = at + i + 1;
-      i = piece.indexOf(kNewline, i + 1);
-    }
-    at += bytesRead;
-  }
 }

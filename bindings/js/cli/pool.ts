@@ -17,6 +17,8 @@ export interface Outcome {
   readonly finishReason: string;
   readonly sequences: readonly Pick<Sequence, "text" | "score" | "finishReason">[];
   readonly error: Failure | null;
+  /** Whether it was drawn by a seed of its own, so that no other run gives it again. */
+  readonly isDrawn: boolean;
 }
 
 /** How a model is loaded. */
@@ -49,8 +51,9 @@ export async function outcomesOf(
   search: SearchOptions,
 ): Promise<Outcome[]> {
   const results = await model.run(texts, search);
-  return results.map(({ text, score, finishReason, sequences, error }) => ({
+  return results.map(({ text, score, finishReason, sequences, error, stats }) => ({
     ...{ text, score, finishReason, error: error && failureOf(error) },
+    isDrawn: stats.seed !== null && search.seed === undefined,
     sequences: sequences.map((one) => ({
       ...{ text: one.text, score: one.score, finishReason: one.finishReason },
     })),
