@@ -14,6 +14,8 @@ const run = ["run", "--model", folder];
 const options = { maxNewTokens: 4 };
 const flags = ["--max-new-tokens", "4"];
 
+const { kMaxNewTokens } = await moduleOf("options.js");
+
 // 301 texts, more than two lots, of some lengths; some empty, some twice.
 const words = goldenJson("shaw").texts.map(({ text }) => text);
 const texts = Array.from({ length: 301 }, (_, i) =>
@@ -194,6 +196,20 @@ test("what is not understood: status 2", async () => {
       [["--top-p", "0.5"], /^relata: --top-p: is of sampling only/],
       [["--num-beams", "1000"], /^relata: --num-beams: must be from 1 to 256, not 1000\n/],
       [
+        ["--length-penalty", "1"],
+        /^relata: --length-penalty: is of beams only, and --num-beams is/,
+      ],
+      [
+        ["--min-new-tokens", "9", "--max-new-tokens", "2"],
+        /^relata: --min-new-tokens: must be from 0 to --max-new-tokens, 2, not 9\n/,
+      ],
+      [
+        ["--num-return-sequences", "2"],
+        /^relata: --num-return-sequences: is 2, but there are only 1 beams \(--num-beams\) to return/,
+      ],
+      [["--bad-words-ids", "1,2;-3"], /^relata: --bad-words-ids: /],
+      [["--model", golden("t5-gated-untied"), "--relation", "values"], /^relata: --relation: /],
+      [
         ["--input", join(temporary, "a.tsv"), "--column", "text"],
         /no column text in its first line: source, target/,
       ],
@@ -205,10 +221,28 @@ test("what is not understood: status 2", async () => {
     ];
     for (const [argv, expected] of cases) {
       const { status, stdout, stderr } = relata([...run, ...argv], "dog\n");
-      assert.deepEqual([status, stdout], [2, ""], argv.join(" "));
+      assert.deepEqual([status, stdout], [2, ""], `${argv.join(" ")} ${stderr}`);
       assert.match(stderr, expected);
+      assert.doesNotMatch(stderr.replaceAll(temporary, ""), /\b[a-z]+[A-Z]/);
     }
   });
+});
+
+test("what is wrong with one text names the flags, too", () => {
+  const longest = [...run, "--target-prefix", "dog", "--max-new-tokens", String(kMaxNewTokens)];
+  const expected =
+    /--target-prefix: the target prefix and --max-new-tokens together are above .* \[input_invalid\]\n$/;
+  for (const [argv, input] of [
+    [[...longest, "dog"], ""],
+    [longest, "dog\n"],
+  ]) {
+    const { status, stderr } = relata(argv, input);
+    assert.equal(status, 1);
+    assert.match(stderr, expected);
+  }
+  // In JSON the package's own words stay.
+  const { stdout } = relata([...longest, "--json"], "dog\n");
+  assert.equal(JSON.parse(stdout).error.where, "targetPrefix");
 });
 
 test("a progress bar on a terminal: drawn over itself, at most ten times a second, and taken away", async () => {

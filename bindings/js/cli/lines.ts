@@ -8,6 +8,7 @@ import { type OutputPlan, openOutput } from "./output-file.js";
 import { type Outcome, openPool, type Pool, type Setup } from "./pool.js";
 import { Progress } from "./progress.js";
 import type { Field, Records } from "./records.js";
+import { inFlags } from "./search-flags.js";
 
 export interface LinesPlan extends OutputPlan {
   readonly setup: Setup;
@@ -127,7 +128,7 @@ export async function runLines(records: Records, plan: LinesPlan): Promise<numbe
       if (error === null) return;
       failed += 1;
       progress.clear();
-      process.stderr.write(`relata: text ${number}: ${error.message} [${error.code}]\n`);
+      process.stderr.write(`relata: text ${number}: ${inFlags(error.message)} [${error.code}]\n`);
     };
     const lots: Promise<Outcome[]>[] = [];
     /** Writes the oldest lot. Returns whether somebody still reads. */

@@ -68,26 +68,33 @@ export function searchIn({ values }: Arguments): SearchOptions {
       throw new UsageError(`--${flag} takes ${expected}, not ${value}`);
     }
   }
-  return asUsage(() => {
-    checkTypes(search);
-    return search;
-  });
-}
-
-/** Runs `action`; what it says of an option is said of the flag. */
-export function asUsage<T>(action: () => T): T {
   try {
-    return action();
+    checkTypes(search);
   } catch (error) {
     throw usageOf(error);
   }
+  return search;
 }
 
-/** An error of an option as one of its flag; any other as it is. */
+/** The options of a call that are flags of the same name. */
+const kSameFlags = ["relation", "threads"];
+/** The names of a search that flags write otherwise, as words that nobody has quoted. */
+const kCamelCase = new RegExp(
+  `(?<!["\\w])(${kNames.filter((name) => name !== kebabCase(name)).join("|")})(?!["\\w])`,
+  "g",
+);
+
+/** What the package says of a call, with the flags in the place of its options. */
+export function inFlags(words: string): string {
+  return words.replace(kCamelCase, (name) => `--${kebabCase(name)}`);
+}
+
+/** An error of an option as one of its flag; what another says of options, it says of flags. */
 export function usageOf(error: unknown): unknown {
-  if (!(error instanceof RelataError) || error.code !== "option_invalid") return error;
-  const name = kNames.find((name) => error.where === name || error.where.startsWith(`${name}[`));
-  if (name === undefined) return error;
-  const words = error.message.slice(error.where.length + 2);
-  return new UsageError(`--${kebabCase(name)}: ${words}`);
+  if (!(error instanceof RelataError)) return error;
+  const { code, where, message } = error;
+  if (code === "input_invalid") return new RelataError(code, where, inFlags(message), error);
+  const [name = ""] = where.split(/[.[]/);
+  if (code !== "option_invalid" || ![...kNames, ...kSameFlags].includes(name)) return error;
+  return new UsageError(`--${kebabCase(name)}: ${inFlags(message.slice(where.length + 2))}`);
 }
