@@ -4,6 +4,7 @@
 // output is one sum in ascending k. Relaxed: see simd::multiply_add.
 #pragma once
 
+#include "src/kernels/ahead.hpp"
 #include "src/kernels/kernels.hpp"
 #include "src/kernels/simd.hpp"
 
@@ -15,7 +16,7 @@ namespace relata::kernels {
 template <class Arch, bool Relaxed, int Rows, int Vectors, int Panels = 1>
 void matmul_tile(const float* input, int input_stride, const float* panel, int depth,
                  const float* start, int start_stride, float* output, int output_stride,
-                 std::ptrdiff_t panel_stride = 0, int panel_cols = 0) {
+                 Ahead<float> ahead, std::ptrdiff_t panel_stride = 0, int panel_cols = 0) {
   using Floats = simd::Floats<Arch>;
   constexpr int kVectors = Panels * Vectors;
   const auto column = [panel_cols](int v) {
@@ -37,6 +38,9 @@ void matmul_tile(const float* input, int input_stride, const float* panel, int d
           simd::load<Arch>(panel + v / Vectors * panel_stride + v % Vectors * simd::kWidth<Arch>);
     }
     panel += kPanelWidth;
+    if constexpr (Rows > 1) {
+      ahead.read();
+    }
     for (int r = 0; r < Rows; ++r) {
       const Floats x(input[static_cast<std::ptrdiff_t>(r) * input_stride + k]);
       for (int v = 0; v < kVectors; ++v) {
@@ -52,22 +56,27 @@ void matmul_tile(const float* input, int input_stride, const float* panel, int d
   }
 }
 
-/// All rows of input times the first Vectors vectors of one panel.
+/// All rows of input times the first Vectors vectors of one panel. next: the panel to read ahead,
+/// or null.
 template <class Arch, bool Relaxed, int Vectors>
 void matmul_panel(MatrixView<const float> input, const float* panel, int depth,
-                  MatrixView<const float> start, MatrixView<float> output) {
+                  MatrixView<const float> start, MatrixView<float> output,
+                  const float* next = nullptr) {
   // Rows times vectors is the number of running sums: as many as 16 registers hold beside the
   // operands.
   constexpr int kRows = 8 / Vectors < 4 ? 8 / Vectors : 4;
+  Ahead<float> ahead(next == nullptr ? panel : next, kPanelWidth,
+                     next == nullptr ? 0 : input.rows / kRows);
   int i = 0;
   for (; i + kRows <= input.rows; i += kRows) {
     matmul_tile<Arch, Relaxed, kRows, Vectors>(input.row(i), input.stride, panel, depth,
                                                start.row(i), start.stride, output.row(i),
-                                               output.stride);
+                                               output.stride, ahead);
+    ahead.skip(depth);
   }
   for (; i < input.rows; ++i) {
     matmul_tile<Arch, Relaxed, 1, Vectors>(input.row(i), input.stride, panel, depth, start.row(i),
-                                           start.stride, output.row(i), output.stride);
+                                           start.stride, output.row(i), output.stride, ahead);
   }
 }
 
@@ -80,7 +89,8 @@ void matmul_edge(const float* input, const float* panel, int depth, const float*
   for (int c = 0; c < kPanelWidth; ++c) {
     edge[c] = start == nullptr || c >= cols ? 0 : start[c];
   }
-  matmul_tile<Arch, Relaxed, 1, kVectors>(input, 0, panel, depth, edge, 0, edge, 0);
+  matmul_tile<Arch, Relaxed, 1, kVectors>(input, 0, panel, depth, edge, 0, edge, 0,
+                                          Ahead<float>(panel, 0, 0));
   for (int c = 0; c < cols; ++c) {
     output[c] = edge[c];
   }
@@ -124,7 +134,7 @@ void matmul(MatrixView<const float> input, const PackedView& weight, MatrixView<
     for (; first < cols; first += kPanelWidth, panel += weight.panel_stride) {
       matmul_tile<Arch, Relaxed, 1, kVectors, kStreams>(
           input.data, 0, panel, weight.depth, start.data == nullptr ? nullptr : start.data + first,
-          0, output.data + first, 0, panels * weight.panel_stride, cols);
+          0, output.data + first, 0, Ahead<float>(panel, 0, 0), panels * weight.panel_stride, cols);
     }
     first = kStreams * cols;
     panel = weight.data + kStreams * panels * weight.panel_stride;
@@ -134,7 +144,9 @@ void matmul(MatrixView<const float> input, const PackedView& weight, MatrixView<
     const auto panel_start = start.data == nullptr ? start : start.slice_cols(first, cols);
     const auto target = output.slice_cols(first, cols);
     if (cols >= kPanelWidth) {
-      matmul_panel<Arch, Relaxed, kVectors>(input, panel, weight.depth, panel_start, target);
+      matmul_panel<Arch, Relaxed, kVectors>(
+          input, panel, weight.depth, panel_start, target,
+          cols >= 2 * kPanelWidth ? panel + weight.panel_stride : nullptr);
     } else {
       matmul_part<Arch, Relaxed>(input, panel, weight.depth, panel_start, target);
     }

@@ -13,6 +13,7 @@
 #include <cstdint>
 #include <limits>
 
+#include "src/kernels/ahead.hpp"
 #include "src/kernels/rounded.hpp"
 #include "src/kernels/simd.hpp"
 
@@ -132,47 +133,49 @@ void round_rows(MatrixView<const float> all, const float* reach, float budget, i
   }
 }
 
-/// result [Rows, Panels * Vectors * kWidth] = Rows rounded rows that lie together times the first
-/// Vectors vectors of each of Panels panels. A function of its own, called many times: engines
-/// compile that best.
-template <class Arch, int Rows, int Panels, int Vectors, class Value>
-[[gnu::noinline]] void sum_products(const std::int16_t* rows, const Value* panel,
-                                    std::ptrdiff_t panel_stride, int depth, std::int32_t* result,
-                                    int stride) {
+/// result [Rows, stride] = Rows rounded rows that lie together times the first Vectors vectors of a
+/// panel. A function of its own, called many times: engines compile that best.
+template <class Arch, int Rows, int Vectors, class Value>
+[[gnu::noinline]] void sum_products(const std::int16_t* rows, const Value* panel, int depth,
+                                    Ahead<Value> ahead, std::int32_t* result, int stride) {
   constexpr int kWidth = simd::kWidth<Arch>;
-  simd::Ints<Arch> sums[Rows][Panels][Vectors];
+  simd::Ints<Arch> sums[Rows][Vectors];
   for (int r = 0; r < Rows; ++r) {
-    for (int p = 0; p < Panels; ++p) {
-      for (int v = 0; v < Vectors; ++v) {
-        sums[r][p][v] = simd::Ints<Arch>(0);
-      }
+    for (int v = 0; v < Vectors; ++v) {
+      sums[r][v] = simd::Ints<Arch>(0);
     }
   }
   for (int k = 0; k < depth; k += 2) {
-    simd::Pairs<Arch> seconds[Panels][Vectors];
-    for (int p = 0; p < Panels; ++p) {
-      for (int v = 0; v < Vectors; ++v) {
-        seconds[p][v] = simd::load_pairs<Arch>(panel + p * panel_stride + 2 * v * kWidth);
-      }
+    simd::Pairs<Arch> seconds[Vectors];
+    for (int v = 0; v < Vectors; ++v) {
+      seconds[v] = simd::load_pairs<Arch>(panel + 2 * v * kWidth);
     }
     panel += 2 * kPanelWidth;
+    ahead.read();
     for (int r = 0; r < Rows; ++r) {
       const auto x = simd::broadcast_pair<Arch>(rows + 2 * r);
-      for (int p = 0; p < Panels; ++p) {
-        for (int v = 0; v < Vectors; ++v) {
-          sums[r][p][v] = simd::add_pair_products<Arch>(seconds[p][v], x, sums[r][p][v]);
-        }
+      for (int v = 0; v < Vectors; ++v) {
+        sums[r][v] = simd::add_pair_products<Arch>(seconds[v], x, sums[r][v]);
       }
     }
     rows += 2 * Rows;
   }
   for (int r = 0; r < Rows; ++r) {
-    for (int p = 0; p < Panels; ++p) {
-      for (int v = 0; v < Vectors; ++v) {
-        sums[r][p][v].store_unaligned(result + r * stride + (p * Vectors + v) * kWidth);
-      }
+    for (int v = 0; v < Vectors; ++v) {
+      sums[r][v].store_unaligned(result + r * stride + v * kWidth);
     }
   }
+}
+
+/// sum * column scale * row scale + start at column `col`.
+template <class Arch>
+simd::Floats<Arch> scaled(const simd::Ints<Arch>& sum, const float* column_scales, float row_scale,
+                          const float* start, int col, int cols) {
+  // Column scales are padded to whole panels.
+  const simd::Floats<Arch> column_scale =
+      column_scales == nullptr ? simd::Floats<Arch>(1.0F) : simd::load<Arch>(column_scales + col);
+  const auto product = xsimd::to_float(sum) * (column_scale * simd::Floats<Arch>(row_scale));
+  return start == nullptr ? product : product + simd::load_at<Arch>(start, col, cols, 0);
 }
 
 /// output [rows, cols] = sums * column scale * row scale + start (null data: zero). A row of sums
@@ -182,18 +185,53 @@ template <class Arch>
                                   const float* column_scales, MatrixView<const float> start,
                                   MatrixView<float> output) {
   constexpr int kWidth = simd::kWidth<Arch>;
-  using Floats = simd::Floats<Arch>;
   for (int col = 0; col < output.cols; col += kWidth) {
-    // Column scales are padded to whole panels.
-    const auto scales =
-        column_scales == nullptr ? Floats(1.0F) : simd::load<Arch>(column_scales + col);
     for (int i = 0; i < output.rows; ++i) {
       const auto sum = simd::Ints<Arch>::load_unaligned(sums + i * stride + col);
-      auto result = xsimd::to_float(sum) * (scales * Floats(row_scales[i]));
-      if (start.data != nullptr) {
-        result += simd::load_at<Arch>(start.row(i), col, output.cols, 0);
+      simd::store_at<Arch>(
+          output.row(i), col, output.cols,
+          scaled<Arch>(sum, column_scales, row_scales[i],
+                       start.data == nullptr ? nullptr : start.row(i), col, output.cols));
+    }
+  }
+}
+
+/// The columns of `count` panels of each of Streams stretches, the first from panel `first` on and
+/// each `count` panels long: output = start (or null) + one rounded row * second.
+template <class Arch, int Streams, class Value>
+[[gnu::noinline]] void multiply_row(const std::int16_t* row, float row_scale,
+                                    const RoundedView<Value>& second, int first, int count,
+                                    const float* start, float* output) {
+  constexpr int kWidth = simd::kWidth<Arch>;
+  constexpr int kVectors = kPanelWidth / kWidth;
+  for (int panel = first; panel < first + count; ++panel) {
+    simd::Ints<Arch> sums[Streams][kVectors];
+    const Value* values[Streams];
+    for (int s = 0; s < Streams; ++s) {
+      values[s] = second.data + (panel + s * count) * second.panel_stride;
+      for (int v = 0; v < kVectors; ++v) {
+        sums[s][v] = simd::Ints<Arch>(0);
       }
-      simd::store_at<Arch>(output.row(i), col, output.cols, result);
+    }
+    for (int k = 0; k < second.depth; k += 2) {
+      const auto x = simd::broadcast_pair<Arch>(row + k);
+      for (int s = 0; s < Streams; ++s) {
+        for (int v = 0; v < kVectors; ++v) {
+          sums[s][v] = simd::add_pair_products<Arch>(
+              simd::load_pairs<Arch>(values[s] + 2 * v * kWidth), x, sums[s][v]);
+        }
+        values[s] += 2 * kPanelWidth;
+      }
+    }
+    for (int s = 0; s < Streams; ++s) {
+      for (int v = 0; v < kVectors; ++v) {
+        const int col = (panel + s * count) * kPanelWidth + v * kWidth;
+        if (col < second.cols) {
+          simd::store_at<Arch>(
+              output, col, second.cols,
+              scaled<Arch>(sums[s][v], second.column_scales, row_scale, start, col, second.cols));
+        }
+      }
     }
   }
 }
@@ -202,59 +240,55 @@ template <class Arch>
 template <class Arch, class Value>
 void rounded_matmul(const RoundedRows& scratch, const RoundedView<Value>& second,
                     MatrixView<const float> start, MatrixView<float> output) {
+  const int panels = (second.cols + kPanelWidth - 1) / kPanelWidth;
+  const std::ptrdiff_t depth = second.depth + second.depth % 2;
+  const auto row = [&](int i) { return scratch.values.data() + i * depth; };
+  if (output.rows == 1) {
+    // A product of one row waits for memory: reading at several places far from one another, each
+    // of them on and on, keeps more of it on its way than reading neighbours does.
+    constexpr int kStreams = 3;
+    const int each = panels / kStreams;
+    multiply_row<Arch, kStreams>(row(0), scratch.scales[0], second, 0, each, start.data,
+                                 output.data);
+    multiply_row<Arch, 1>(row(0), scratch.scales[0], second, kStreams * each,
+                          panels - kStreams * each, start.data, output.data);
+    return;
+  }
   // Rows times vectors is the number of running sums: as many as 16 registers hold beside the
   // operands.
   constexpr int kPanelVectors = kPanelWidth / simd::kWidth<Arch>;
   constexpr int kVectors = std::min(2, kPanelVectors);
-  // A product of one row waits for memory: reading at several places far from one another, each of
-  // them on and on, keeps more of it on its way than reading neighbours does.
-  constexpr int kStreams = 3;
+  constexpr int kParts = kPanelVectors / kVectors;
   // Rows whose sums wait to be scaled together: whole groups.
   constexpr int kRows = 8 * kRowGroup;
-  const std::ptrdiff_t depth = second.depth + second.depth % 2;
-  const auto sum = [&]<int Rows, int Panels, int Vectors>(int i, int col, std::int32_t* sums,
-                                                          int stride, int panels_between) {
-    sum_products<Arch, Rows, Panels, Vectors>(
-        scratch.values.data() + i * depth,
-        second.data + col / kPanelWidth * second.panel_stride + 2 * (col % kPanelWidth),
-        panels_between * second.panel_stride, second.depth, sums, stride);
-  };
-  const auto scale = [&](const std::int32_t* sums, int stride, int i, int rows, int col) {
-    const int cols = std::min(stride, second.cols - col);
-    scale_sums<Arch>(
-        sums, stride, scratch.scales.data() + i,
-        second.column_scales == nullptr ? nullptr : second.column_scales + col,
-        start.data == nullptr ? start : start.slice_rows(i, rows).slice_cols(col, cols),
-        output.slice_rows(i, rows).slice_cols(col, cols));
-  };
-  int col = 0;
-  if (output.rows == 1) {
-    const int panels = second.cols / kPanelWidth / kStreams;  // of each stream
-    for (int panel = 0; panel < panels; ++panel) {
-      std::int32_t sums[kStreams * kPanelWidth];
-      sum.template operator()<1, kStreams, kPanelVectors>(0, panel * kPanelWidth, sums, 0, panels);
-      for (int stream = 0; stream < kStreams; ++stream) {
-        scale(sums + stream * kPanelWidth, kPanelWidth, 0, 1,
-              (stream * panels + panel) * kPanelWidth);
-      }
-    }
-    col = kStreams * panels * kPanelWidth;
-  }
-  for (; col < second.cols; col += kPanelWidth) {
+  for (int panel = 0; panel < panels; ++panel) {
+    const Value* data = second.data + panel * second.panel_stride;
+    const int col = panel * kPanelWidth;
+    const int cols = std::min(kPanelWidth, second.cols - col);
+    Ahead<Value> ahead(panel + 1 < panels ? data + second.panel_stride : data, 2 * kPanelWidth,
+                       panel + 1 < panels ? output.rows / kRowGroup * kParts : 0);
     for (int first = 0; first < output.rows; first += kRows) {
       const int rows = std::min(kRows, output.rows - first);
       std::int32_t sums[kRows * kPanelWidth];
       int i = 0;
       for (; i + kRowGroup <= rows; i += kRowGroup) {
-        for (int part = 0; part < kPanelWidth; part += kVectors * simd::kWidth<Arch>) {
-          sum.template operator()<kRowGroup, 1, kVectors>(
-              first + i, col + part, sums + i * kPanelWidth + part, kPanelWidth, 0);
+        for (int part = 0; part < kParts; ++part) {
+          const int offset = part * kVectors * simd::kWidth<Arch>;
+          sum_products<Arch, kRowGroup, kVectors>(row(first + i), data + 2 * offset, second.depth,
+                                                  ahead, sums + i * kPanelWidth + offset,
+                                                  kPanelWidth);
+          ahead.skip(static_cast<int>(depth / 2));
         }
       }
       for (; i < rows; ++i) {
-        sum.template operator()<1, 1, kPanelVectors>(first + i, col, sums + i * kPanelWidth, 0, 0);
+        sum_products<Arch, 1, kPanelVectors>(row(first + i), data, second.depth,
+                                             Ahead<Value>(data, 0, 0), sums + i * kPanelWidth, 0);
       }
-      scale(sums, kPanelWidth, first, rows, col);
+      scale_sums<Arch>(
+          sums, kPanelWidth, scratch.scales.data() + first,
+          second.column_scales == nullptr ? nullptr : second.column_scales + col,
+          start.data == nullptr ? start : start.slice_rows(first, rows).slice_cols(col, cols),
+          output.slice_rows(first, rows).slice_cols(col, cols));
     }
   }
 }
