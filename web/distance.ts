@@ -39,6 +39,15 @@ export function strongest(rows: readonly DistanceRow[]): DistanceRow {
   );
 }
 
+/** What a relation tells pairs of tokens apart by; nothing where there is none. */
+export type Basis = "distance" | "labels" | "nothing";
+
+/** relation: null between two sentences. */
+export function basisOf(relation: RelationInfo | null): Basis {
+  if (relation === null || relation.effect === "none") return "nothing";
+  return relation.index === "labels" ? "labels" : "distance";
+}
+
 /** A run of neighbouring distances that share one relation id. */
 export interface RelationRange {
   readonly id: number;

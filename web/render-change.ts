@@ -4,6 +4,7 @@ import type { ModelInfo } from "relata";
 import type { Actions } from "./actions";
 import type { CatalogueEntry } from "./catalogue";
 import { farthest, offeredSwitches, type SwitchName } from "./change";
+import { basisOf } from "./distance";
 import { currentDifference, type State } from "./state";
 import {
   differenceLegend,
@@ -71,6 +72,8 @@ export function createChangeRenderer(
     const { change, altered, layer, head, translation } = now;
     const words = wordsOf(now.language);
     const offered = offeredFor(info);
+    const basis = basisOf(info.relation.encoder_self);
+    mount("change-intro-slot", line, { text: words.change.intro[basis] });
     if (offered.length === 0) {
       mount("change-slot", line, { text: words.change.nothingToChange });
       mount("altered-slot", nothing, {});

@@ -1,9 +1,10 @@
 // From the state to the page: which view stands in which slot, with which data.
 
-import type { AttentionTrace, ModelInfo } from "relata";
+import type { AttentionTrace, ModelInfo, RelationInfo } from "relata";
 import type { Actions } from "./actions";
 import { addressOf } from "./address";
 import { type CatalogueEntry, catalogue, entryOf, type ModelSource } from "./catalogue";
+import { basisOf } from "./distance";
 import { longestSentence } from "./guide/first-layer";
 import { guide } from "./guide/guide";
 import { createChangeRenderer } from "./render-change";
@@ -152,7 +153,12 @@ export function createRenderer(root: Document, on: Actions): (state: State) => b
     mount("chooser-slot", headChooser, { ...choice, onLayer, onHead });
   }
 
-  function renderPairs(now: State, trace: AttentionTrace, { numHeads }: ModelInfo): void {
+  function relationOf({ kind }: State, info: ModelInfo): RelationInfo | null {
+    return kind === "cross" ? null : info.relation[kind];
+  }
+
+  function renderPairs(now: State, trace: AttentionTrace, info: ModelInfo): void {
+    const { numHeads } = info;
     const { kind, quantity, scheme, width, point, tables, picture, mapView: view, token } = now;
     const words = wordsOf(now.language);
     const { onQuantity, onPoint, onToggle, onPicture, onZoom, onView, onPan, onToken } = on;
@@ -175,8 +181,8 @@ export function createRenderer(root: Document, on: Actions): (state: State) => b
       mount("map-marks-slot", nothing, {});
     }
     mount("map-readout", isMap ? mapReadout : nothing, { trace, point, words });
-    const explanation = isMap ? words.mapExplanation(kind, quantity) : words.arcsExplanation;
-    mount("map-words-slot", line, { text: explanation });
+    const mapWords = () => words.mapExplanation(kind, quantity, basisOf(relationOf(now, info)));
+    mount("map-words-slot", line, { text: isMap ? mapWords() : words.arcsExplanation });
     mount("map-button-slot", tableButton, { figure: "map", isOpen: tables.map, words, onToggle });
     if (tables.map) mount("map-table-slot", mapTable, { trace, quantity, words });
     else mount("map-table-slot", nothing, {});
@@ -186,7 +192,7 @@ export function createRenderer(root: Document, on: Actions): (state: State) => b
     const { kind, scheme, width, point, tables } = now;
     const words = wordsOf(now.language);
     const { onPoint, onToggle } = on;
-    const relation = kind === "cross" ? null : info.relation[kind];
+    const relation = relationOf(now, info);
     mount("headline-slot", headline, { trace, words });
     mount("profile-slot", distancePicture, {
       ...{ trace, relation, numHeads: info.numHeads, scheme, width, words },
@@ -194,7 +200,7 @@ export function createRenderer(root: Document, on: Actions): (state: State) => b
     });
     mount("profile-marks-slot", distanceMarks, { trace, width, point });
     mount("profile-readout", distanceReadout, { trace, point, words });
-    mount("profile-words-slot", line, { text: words.profileExplanation(kind) });
+    mount("profile-words-slot", line, { text: words.profileExplanation(kind, basisOf(relation)) });
     mount("relation-note-slot", line, { text: relation ? words.relationNote(relation) : "" });
     const isOpen = tables.profile;
     mount("profile-button-slot", tableButton, { figure: "profile", isOpen, words, onToggle });

@@ -58,6 +58,32 @@ test("edges as text, as a matrix, and one label up", () => {
   assert.equal(modules.withNextLabel("0 1 4\n2 0 1", 0, 1, kNumLabels), "2 0 1");
 });
 
+/** Where the page says what the relation is, it says labels, in both languages, and of distance only that it is none. */
+async function speaksOfLabels(page) {
+  await page.locator("#quantity-relationScores").check({ force: true });
+  const { numRelations } = model.info.relation.encoder_self;
+  const says = {
+    "map-words-slot": { en: /^What the label of the edge/, zh: /边的标签/ },
+    "profile-words-slot": { en: /The line is what the labels add/, zh: /线是标签对得分的贡献/ },
+    "relation-note-slot": {
+      en: RegExp(`knows ${numRelations} labels`),
+      zh: RegExp(` ${numRelations} 种标签`),
+    },
+    "change-intro-slot": { en: /what the model knows about the edges/, zh: /模型对边的了解/ },
+  };
+  for (const language of ["zh", "en"]) {
+    await page.locator(`#language-${language}`).click();
+    await drawn(page);
+    for (const [slot, { [language]: expected }] of Object.entries(says))
+      assert.match(await page.locator(`#${slot}`).textContent(), expected, slot);
+  }
+  await page.locator("#guide-button").click();
+  await page.locator("#step-5").waitFor();
+  assert.match(await page.locator("#step-1 .switched-off").textContent(), /nothing of the edges/);
+  assert.match(await page.locator("#step-5 .switched-off").textContent(), /its sense of the edges/);
+  await page.locator("#guide-button").click();
+}
+
 test("the page reads a text with the edges drawn: the package's result for those labels", async () => {
   const { page, complaints } = await newPage(browser);
   await open(page);
@@ -81,6 +107,7 @@ test("the page reads a text with the edges drawn: the package's result for those
   const shown = async () => (await page.locator("#output-slot .output").textContent()).trim();
   const plain = await expected([]);
   assert.equal(await shown(), plain.text);
+  await speaksOfLabels(page);
   // Two clicks make an edge, two more change its label.
   const edge = { from: 0, to: 3, label: 2 };
   for (let times = 0; times < 2; times += 1) {

@@ -2,6 +2,7 @@
 // code with the engine, and a test holds the two against each other.
 
 import type { ModelInfo } from "relata";
+import { basisOf } from "../distance";
 import {
   activations,
   apply,
@@ -38,8 +39,8 @@ export interface LayerSteps {
   readonly output: Float32Array;
 }
 
-/** What tells the model about order: its relation, or else the positions at its input, or nothing. */
-export type Order = "relation" | "positions" | "nothing";
+/** What tells tokens apart by more than their words: a relation of distances or of labels, or else positions at the input, or nothing. */
+export type Order = "relation" | "labels" | "positions" | "nothing";
 
 export interface FirstLayer {
   readonly order: Order;
@@ -52,7 +53,8 @@ export interface FirstLayer {
 export const longestSentence = 96;
 
 export function orderOf({ network, relation }: ModelInfo): Order {
-  if (relation.encoder_self.effect !== "none") return "relation";
+  const basis = basisOf(relation.encoder_self);
+  if (basis !== "nothing") return basis === "labels" ? "labels" : "relation";
   return network.positions.type === "none" ? "nothing" : "positions";
 }
 
@@ -70,8 +72,8 @@ export async function workOut(
   const run = (hasRelation: boolean, hasPositions: boolean) =>
     runLayer({ info, weights, labels, hasRelation, hasPositions, breathe });
   const learned = await run(true, true);
-  const off =
-    order === "nothing" ? learned : await run(order !== "relation", order !== "positions");
+  // Positions are taken away where there is no relation.
+  const off = order === "nothing" ? learned : await run(false, order !== "positions");
   return { order, learned, off };
 }
 

@@ -110,7 +110,6 @@ function scoresStep(data: GuideData, tokens: readonly string[]): Step {
   const name = tokens[token] as string;
   const query = rowOf(queries, token, heads * size).subarray(head * size, (head + 1) * size);
   const caption = scores.picture(name, order);
-  const isByDistance = order === "relation" && info.relation.encoder_self.index !== "labels";
   const hasSome = (asIs.relation[most] as number) !== 0;
   return {
     title: scores.title,
@@ -123,7 +122,7 @@ function scoresStep(data: GuideData, tokens: readonly string[]): Step {
     numbers: beginning(words, name, query),
     picture: pairedBars(barsOf(tokens, asIs.all, without.all, order), colorOf(data), caption),
     caption,
-    off: scores.off(name, order, isByDistance && hasSome ? most - token : null),
+    off: scores.off(name, order, order === "relation" && hasSome ? most - token : null),
   };
 }
 
@@ -220,7 +219,7 @@ function decoderStep(data: GuideData): Step {
     numbers: first ? `p(${tokenText(first)}) = ${number(Math.exp(first.logProbability), 4)}` : "",
     picture: pairedBars(bars, "currentColor", decoder.picture, decoder.probability),
     caption: decoder.picture,
-    off: decoder.off(similarity),
+    off: decoder.off(similarity, layer.order),
   };
 }
 

@@ -1,5 +1,6 @@
 // The relation changed, in English.
 
+import type { Basis } from "../distance";
 import { number, percent } from "./format";
 
 export const graphEnglish = {
@@ -13,7 +14,16 @@ export const graphEnglish = {
     `The edges in the colours of their labels, as thick as layer ${layer}, head ${head} weighs them.`,
 };
 
+const introOf = (known: string, left: string) =>
+  `The same sentence once more, with what the model knows about ${known} altered. This is the paper\u2019s ablation, by hand: see what is left of ${left}.`;
+const distanceIntro = introOf("distance", "the word order");
+
 export const changeEnglish = {
+  intro: {
+    distance: distanceIntro,
+    labels: introOf("the edges", "the graph"),
+    nothing: distanceIntro,
+  } satisfies Readonly<Record<Basis, string>>,
   relation: "Relation",
   names: {
     trained: "As trained",

@@ -13,7 +13,12 @@ export const graphChinese: typeof graphEnglish = {
     `边的颜色表示标签，粗细表示第 ${layer} 层头 ${head} 的权重。`,
 };
 
+const introOf = (known: string, left: string) =>
+  `同一个句子再译一次，但改动模型对${known}的了解。这就是论文里的消融实验，由你亲手来做：看看${left}还剩下多少。`;
+const distanceIntro = introOf("距离", "语序");
+
 export const changeChinese: typeof changeEnglish = {
+  intro: { distance: distanceIntro, labels: introOf("边", "图"), nothing: distanceIntro },
   relation: "关系",
   names: {
     trained: "原样",

@@ -1,7 +1,13 @@
 // English. Every sentence of the page stands here, so that another language is another object of the same shape.
 
 import type { AttentionKind, ModelInfo, RelationInfo } from "relata";
-import { type DistanceRow, type HeadSummary, type RelationRange, strongest } from "../distance";
+import {
+  type Basis,
+  type DistanceRow,
+  type HeadSummary,
+  type RelationRange,
+  strongest,
+} from "../distance";
 import type { LoadPhase, Quantity, Translation } from "../state";
 import { changeEnglish, graphEnglish } from "./change-en";
 import { englishFailure } from "./failure-en";
@@ -34,6 +40,9 @@ const quantityExplanations: Readonly<Record<Quantity, string>> = {
     "What the distance between the two tokens adds to the score. Stripes along the diagonals are distance at work.",
 };
 
+const labelScores =
+  "What the label of the edge between the two tokens adds to the score; where there is no edge, that is label 0.";
+
 function count(value: number, one: string, many: string): string {
   return `${value} ${value === 1 ? one : many}`;
 }
@@ -58,8 +67,6 @@ export const english = {
     everyHeadIntro:
       "In every layer several heads look over the sentence. Each small chart is one head: how much it looks at each distance. Pick one to see it large.",
     changeHeading: "Change the relation and see",
-    changeIntro:
-      "The same sentence once more, with what the model knows about distance altered. This is the paper\u2019s ablation, by hand: see what is left of the word order.",
     differenceTitle: "Where the weight goes",
     differenceSubhead: "Each pair\u2019s weight, changed minus as trained",
     shiftTitle: "How far it goes",
@@ -199,18 +206,28 @@ export const english = {
   profileTable: "Attention by distance",
   mapTable: (quantity: Quantity) => `${quantities[quantity]}: rows look, columns are looked at`,
 
-  mapExplanation(kind: AttentionKind, quantity: Quantity): string {
+  mapExplanation(kind: AttentionKind, quantity: Quantity, basis: Basis): string {
     const order = "The upper corner is empty: a token never sees the ones after it.";
     const output = "A row has read its token and is about to write the next one.";
     const more = { encoder_self: [], decoder_self: [output, order], cross: [output] }[kind];
-    return [quantityExplanations[quantity], ...more].join(" ");
+    const isLabels = quantity === "relationScores" && basis === "labels";
+    return [isLabels ? labelScores : quantityExplanations[quantity], ...more].join(" ");
   },
 
-  profileExplanation(kind: AttentionKind): string {
+  profileExplanation(kind: AttentionKind, basis: Basis): string {
     const bars = "Each bar averages one diagonal of the map; pale ones rest on one or two pairs.";
-    return kind === "cross"
-      ? `${bars} Two sentences share no ruler, so the model adds nothing for distance here.`
-      : `${bars} The line is what the distance alone adds to the score, on average over the tokens that look; its band is the spread over them.`;
+    const nothing =
+      kind === "cross"
+        ? "Two sentences share no ruler, so the model adds nothing for distance here."
+        : "The model adds nothing for distance here.";
+    const line = {
+      distance:
+        "The line is what the distance alone adds to the score, on average over the tokens that look; its band is the spread over them.",
+      labels:
+        "The line is what the labels add to the score, on average over the pairs of a diagonal; its band is the spread over them. The distance itself adds nothing.",
+      nothing,
+    }[basis];
+    return `${bars} ${line}`;
   },
 
   /** The head in one sentence: where its largest bar stands. */
@@ -236,7 +253,7 @@ export const english = {
     return `${distance(from)} to ${distance(to)}`;
   },
 
-  /** How the model makes relations out of distances. */
+  /** What the model makes relations out of. */
   relationNote(info: RelationInfo): string {
     const last = info.firstDistance + info.ids.length - 1;
     if (info.index === "clipped_distance") {
@@ -247,6 +264,9 @@ export const english = {
     }
     if (info.effect === "fixed_slope") {
       return "Each head takes a fixed slope times the distance from the score; nothing of it is learned.";
+    }
+    if (info.index === "labels") {
+      return `The model knows ${info.numRelations} labels of edges between tokens; how far apart the tokens stand is none of them.`;
     }
     return "";
   },

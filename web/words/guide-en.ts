@@ -7,6 +7,7 @@ import { distance, number, percent } from "./format";
 /** What the bar and the tick of a picture stand for. */
 const bars: Readonly<Record<Order, string>> = {
   relation: "the bar with the relation, the tick without",
+  labels: "the bar with the relation, the tick without",
   positions: "the bar as it is, the tick without positions",
   nothing: "nothing in this model tells places apart",
 };
@@ -22,6 +23,7 @@ export const guideEnglish = {
   numbers: (token: string, values: string) => `\u201c${token}\u201d begins ${values} \u2026`,
   switchedOff: {
     relation: "If the relation is switched off",
+    labels: "If the relation is switched off",
     positions: "If the positions are taken away",
     nothing: "",
   } satisfies Readonly<Record<Order, string>>,
@@ -39,6 +41,8 @@ export const guideEnglish = {
     off: {
       relation:
         "Nothing changes yet. But from here on nothing would tell the first word from the last: a model without any relation sees a bag of words.",
+      labels:
+        "Nothing changes yet. But from here on the model would know nothing of the edges: whatever graph you draw, it would read the same.",
       positions:
         "The same word has the same row wherever it stands. This model has no relation, so nothing later would tell the first word from the last: it sees a bag of words.",
       nothing: "",
@@ -118,8 +122,8 @@ export const guideEnglish = {
       `After ${encoder} such layers the source is read. The decoder has ${decoder} of its own; each also looks across at the source (without a relation: two sentences share no ruler). Its last row is compared with every word of the vocabulary, and the most probable is written.`,
     picture: "What was written, and how sure the model was of each token.",
     probability: (share: number) => percent(share),
-    off: (similarity: number) =>
-      `Every layer loses its sense of order: already after the first one the source\u2019s rows differ by an average cosine of ${number(similarity, 3)}, and the differences grow from layer to layer.`,
+    off: (similarity: number, order: Order) =>
+      `Every layer loses its sense of ${order === "labels" ? "the edges" : "order"}: already after the first one the source\u2019s rows differ by an average cosine of ${number(similarity, 3)}, and the differences grow from layer to layer.`,
     memory: "Encoder output",
     logits: "Logits per step",
   },

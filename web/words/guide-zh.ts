@@ -7,6 +7,7 @@ import type { guideEnglish } from "./guide-en";
 
 const bars: Readonly<Record<Order, string>> = {
   relation: "柱是有关系时，短线是没有时",
+  labels: "柱是有关系时，短线是没有时",
   positions: "柱是原样，短线是没有位置时",
   nothing: "这个模型中没有任何东西区分位置",
 };
@@ -19,7 +20,12 @@ export const guideChinese: typeof guideEnglish = {
   absent: "这一层的数字没能算出来。",
   shape: (name: string, shape: readonly number[]) => `${name}：${shape.join(" \u00d7 ")}`,
   numbers: (token: string, values: string) => `“${token}”的开头：${values} \u2026`,
-  switchedOff: { relation: "如果关闭关系", positions: "如果拿掉位置", nothing: "" },
+  switchedOff: {
+    relation: "如果关闭关系",
+    labels: "如果关闭关系",
+    positions: "如果拿掉位置",
+    nothing: "",
+  },
 
   embedding: {
     title: "词变成数字",
@@ -34,6 +40,7 @@ export const guideChinese: typeof guideEnglish = {
     off: {
       relation:
         "这里还没有变化。但从此以后再没有什么能区分第一个词和最后一个词：没有任何关系的模型看到的只是一袋词。",
+      labels: "这里还没有变化。但从此以后模型对边一无所知：无论你画什么样的图，它读到的都一样。",
       positions:
         "同一个词无论站在哪里，行都相同。这个模型没有关系，后面也就再没有什么能区分第一个词和最后一个词：它看到的只是一袋词。",
       nothing: "",
@@ -107,8 +114,8 @@ export const guideChinese: typeof guideEnglish = {
       `经过 ${encoder} 个这样的层，原文就读完了。解码器有自己的 ${decoder} 层，每层还会看向原文（没有关系：两个句子没有共同的尺子）。最后一行与词表中的每个词比较，写下最可能的那个。`,
     picture: "写出的词元，以及模型对每一个有多大把握。",
     probability: (share: number) => percent(share),
-    off: (similarity: number) =>
-      `每一层都会失去顺序感：仅第一层之后，原文各行的平均余弦就只有 ${number(similarity, 3)}，而且差异逐层扩大。`,
+    off: (similarity: number, order: Order) =>
+      `每一层都会失去${order === "labels" ? "对边的了解" : "顺序感"}：仅第一层之后，原文各行的平均余弦就只有 ${number(similarity, 3)}，而且差异逐层扩大。`,
     memory: "编码器输出",
     logits: "每一步的 logits",
   },

@@ -1,7 +1,13 @@
 // 简体中文。
 
 import type { AttentionKind, ModelInfo, RelationInfo } from "relata";
-import { type DistanceRow, type HeadSummary, type RelationRange, strongest } from "../distance";
+import {
+  type Basis,
+  type DistanceRow,
+  type HeadSummary,
+  type RelationRange,
+  strongest,
+} from "../distance";
 import type { LoadPhase, Quantity, Translation } from "../state";
 import type { Words } from ".";
 import { changeChinese, graphChinese } from "./change-zh";
@@ -34,6 +40,8 @@ const quantityExplanations: Readonly<Record<Quantity, string>> = {
   relationScores: "两个词元之间的距离对得分的贡献。沿对角线的条纹就是距离在起作用。",
 };
 
+const labelScores = "两个词元之间的边的标签对得分的贡献；没有边就是标签 0。";
+
 export const chinese: Words = {
   guide: guideChinese,
   kinds,
@@ -52,8 +60,6 @@ export const chinese: Words = {
     everyHeadIntro:
       "每一层都有几个注意力头同时扫视句子。每张小图是一个头：它在各个距离上看得有多重。点选一个即可放大。",
     changeHeading: "改动关系，看看会怎样",
-    changeIntro:
-      "同一个句子再译一次，但改动模型对距离的了解。这就是论文里的消融实验，由你亲手来做：看看语序还剩下多少。",
     differenceTitle: "权重去了哪里",
     differenceSubhead: "每一对的权重：改动后减原样",
     shiftTitle: "移了多远",
@@ -188,18 +194,27 @@ export const chinese: Words = {
   profileTable: "各距离上的注意力",
   mapTable: (quantity: Quantity) => `${quantities[quantity]}：行在看，列被看`,
 
-  mapExplanation(kind: AttentionKind, quantity: Quantity): string {
+  mapExplanation(kind: AttentionKind, quantity: Quantity, basis: Basis): string {
     const order = "右上角是空的：词元看不到它后面的词元。";
     const output = "每一行刚读完自己的词元，正要写下一个。";
     const more = { encoder_self: [], decoder_self: [output, order], cross: [output] }[kind];
-    return [quantityExplanations[quantity], ...more].join("");
+    const isLabels = quantity === "relationScores" && basis === "labels";
+    return [isLabels ? labelScores : quantityExplanations[quantity], ...more].join("");
   },
 
-  profileExplanation(kind: AttentionKind): string {
+  profileExplanation(kind: AttentionKind, basis: Basis): string {
     const bars = "每根柱是矩阵一条对角线的平均；浅色的只基于一两个词对。";
-    return kind === "cross"
-      ? `${bars}两个句子没有共同的尺子，所以模型在这里不为距离加任何东西。`
-      : `${bars}线是距离本身对得分的贡献，对所有在看的词元取平均；色带是其离散程度。`;
+    const nothing =
+      kind === "cross"
+        ? "两个句子没有共同的尺子，所以模型在这里不为距离加任何东西。"
+        : "模型在这里不为距离加任何东西。";
+    const line = {
+      distance: "线是距离本身对得分的贡献，对所有在看的词元取平均；色带是其离散程度。",
+      labels:
+        "线是标签对得分的贡献，对同一条对角线上的词对取平均；色带是其离散程度。距离本身不加任何东西。",
+      nothing,
+    }[basis];
+    return `${bars}${line}`;
   },
 
   profileHeadline(kind: AttentionKind, rows: readonly DistanceRow[]): string {
@@ -231,6 +246,8 @@ export const chinese: Words = {
     }
     if (info.effect === "fixed_slope")
       return "每个头从得分中减去固定斜率乘以距离，不含学到的东西。";
+    if (info.index === "labels")
+      return `模型认得词元之间的边的 ${info.numRelations} 种标签；两个词元相距多远不在其中。`;
     return "";
   },
 
