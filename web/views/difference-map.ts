@@ -6,11 +6,10 @@ import type { MapView } from "../map-view";
 import type { Scheme } from "../palette";
 import type { Point } from "../state";
 import type { Words } from "../words";
-import { distance as distanceText, number, tokenText } from "../words/format";
-import { html } from "./element";
+import { number, tokenText } from "../words/format";
 import { differenceScale, scaleLegend } from "./map-scale";
 import { type MapActions, pairMap } from "./pair-map";
-import { facts } from "./readouts";
+import { cellReadout } from "./readouts";
 import { table } from "./tables";
 
 export interface DifferenceMapData extends MapActions {
@@ -51,17 +50,8 @@ export interface DifferencePointData {
 
 /** One cell: its tokens, its weight before and after, and what was gained or lost. */
 export function differenceReadout({ difference, point, words }: DifferencePointData): Element {
-  if (point === null || "distance" in point)
-    return html("p", { class: "hint" }, words.change.mapHint);
   const { before, after, values } = difference;
-  const at = point.query * before.keyTokens.length + point.key;
-  const query = before.queryTokens[point.query];
-  const key = before.keyTokens[point.key];
-  if (!query || !key) throw new RangeError(`no cell ${point.query}, ${point.key}`);
-  return facts([
-    [words.query, tokenText(query)],
-    [words.key, tokenText(key)],
-    [words.distance, distanceText(point.key - point.query)],
+  return cellReadout(before, point, words, (at) => [
     [words.change.weightBefore, number(before.weights[at] as number, 3)],
     [words.change.weightAfter, number(after.weights[at] as number, 3)],
     [words.change.difference, number(values[at] as number, 3, true)],

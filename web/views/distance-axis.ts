@@ -1,21 +1,72 @@
-// The parts that charts over distances share: titles, rules, and the axis of distances.
+// What charts over distances share: their frame, titles, rules, and the axis of distances.
 
-import type { ScaleLinear } from "d3-scale";
+import { type ScaleLinear, scaleLinear } from "d3-scale";
 import type { RelationInfo } from "relata";
 import { relationRanges } from "../distance";
 import type { Point } from "../state";
 import type { Words } from "../words";
 import { distance as distanceText } from "../words/format";
-import { svg } from "./element";
+import { html, svg } from "./element";
 
 /** All in CSS pixels. */
 export interface AxisLayout {
+  readonly width: number;
+  readonly height: number;
   readonly left: number;
   readonly right: number;
   readonly x: ScaleLinear<number, number>;
   /** Width of one distance. */
   readonly band: number;
   readonly axisTop: number;
+}
+
+/** Something about each distance, ascending. */
+type Rows = readonly { readonly distance: number }[];
+
+const rightPad = 8;
+
+/** Where the distances of at least one row stand, from `left` on, in a chart `width` wide. */
+export function acrossDistances(
+  rows: Rows,
+  width: number,
+  left: number,
+): Pick<AxisLayout, "width" | "left" | "right" | "x" | "band"> {
+  const [first, last] = [rows[0]?.distance ?? 0, rows.at(-1)?.distance ?? 0];
+  const right = Math.max(left + 1, width - rightPad);
+  const x = scaleLinear([first - 0.5, last + 0.5], [left, right]);
+  return { width, left, right, x, band: (right - left) / (last - first + 1) };
+}
+
+export interface DistanceChartData {
+  /** Of the chart's id and of its readout's. */
+  readonly name: string;
+  readonly label: string;
+  readonly rows: Rows;
+  readonly layout: AxisLayout;
+  readonly words: Words;
+  readonly onPoint: (point: Point | null) => void;
+  readonly onMove: (by: number) => void;
+}
+
+/** A chart of these parts that is pointed at, or moved over by keys, distance by distance. */
+export function distanceChart(data: DistanceChartData, ...parts: readonly Element[]): Element {
+  const { name, label, layout, words } = data;
+  const { width, height } = layout;
+  const picture = html(
+    "div",
+    {
+      id: `${name}-picture`,
+      class: "picture",
+      tabindex: 0,
+      role: "application",
+      "aria-roledescription": words.chartRole,
+      "aria-label": label,
+      "aria-describedby": `${name}-readout`,
+    },
+    svg("svg", { width, height, "aria-hidden": "true" }, ...parts),
+  );
+  pointByDistance(picture, data);
+  return picture;
 }
 
 /** How far a key moves over the distances. */
@@ -27,28 +78,23 @@ const distanceKeys: Readonly<Record<string, number>> = {
 };
 
 /** Tells which distance of a chart is pointed at, or moved to by keys. */
-export function pointByDistance(
+function pointByDistance(
   picture: HTMLElement,
-  x: ScaleLinear<number, number>,
-  rows: readonly { readonly distance: number }[],
-  to: {
-    readonly onPoint: (point: Point | null) => void;
-    readonly onMove: (by: number) => void;
-  },
+  { rows, layout: { x }, onPoint, onMove }: DistanceChartData,
 ): void {
   const [first, last] = [rows[0]?.distance ?? 0, rows.at(-1)?.distance ?? 0];
   const point = (event: PointerEvent) => {
     const distance = Math.round(x.invert(event.clientX - picture.getBoundingClientRect().left));
-    to.onPoint(distance >= first && distance <= last ? { distance } : null);
+    onPoint(distance >= first && distance <= last ? { distance } : null);
   };
   picture.addEventListener("pointermove", point);
   picture.addEventListener("pointerdown", point);
-  picture.addEventListener("pointerleave", () => to.onPoint(null));
+  picture.addEventListener("pointerleave", () => onPoint(null));
   picture.addEventListener("keydown", (event) => {
     const by = distanceKeys[event.key];
     if (by === undefined) return;
     event.preventDefault();
-    to.onMove(by);
+    onMove(by);
   });
 }
 

@@ -3,8 +3,8 @@ import { type DistanceRow, distanceProfile, isThin } from "../distance";
 import { headColor, type Scheme } from "../palette";
 import type { Point } from "../state";
 import type { Words } from "../words";
-import { distanceAxis, panelTitle, pointByDistance, valueGrid } from "./distance-axis";
-import { html, svg } from "./element";
+import { distanceAxis, distanceChart, panelTitle, valueGrid } from "./distance-axis";
+import { svg } from "./element";
 import { type ProfileLayout, profileLayout } from "./profile-layout";
 
 export interface DistancePictureData {
@@ -28,27 +28,12 @@ export function distancePicture(data: DistancePictureData): Element {
   const rows = distanceProfile(trace);
   const layout = profileLayout(rows, data.width);
   const color = headColor(trace.head, data.numHeads, data.scheme);
-  const picture = html(
-    "div",
-    {
-      id: "profile-picture",
-      class: "picture",
-      tabindex: 0,
-      role: "application",
-      "aria-roledescription": words.chartRole,
-      "aria-label": words.profileLabel(trace.layer, trace.head),
-      "aria-describedby": "profile-readout",
-    },
-    svg(
-      "svg",
-      { width: layout.width, height: layout.height, "aria-hidden": "true" },
-      weightPanel(rows, layout, color, words),
-      trace.relationScores ? relationPanel(rows, layout, words) : emptyPanel(layout, trace, words),
-      distanceAxis(layout, data.relation, words),
-    ),
+  return distanceChart(
+    { ...data, name: "profile", label: words.profileLabel(trace.layer, trace.head), rows, layout },
+    weightPanel(rows, layout, color, words),
+    trace.relationScores ? relationPanel(rows, layout, words) : emptyPanel(layout, trace, words),
+    distanceAxis(layout, data.relation, words),
   );
-  pointByDistance(picture, layout.x, rows, data);
-  return picture;
 }
 
 function weightPanel(

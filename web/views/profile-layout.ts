@@ -3,17 +3,14 @@
 
 import { type ScaleLinear, scaleLinear } from "d3-scale";
 import type { DistanceRow } from "../distance";
-import type { AxisLayout } from "./distance-axis";
+import { type AxisLayout, acrossDistances } from "./distance-axis";
 
 export interface ProfileLayout extends AxisLayout {
-  readonly width: number;
-  readonly height: number;
   readonly weight: ScaleLinear<number, number>;
   readonly relation: ScaleLinear<number, number>;
 }
 
 const left = 40;
-const rightPad = 8;
 const headRoom = 46;
 const weightHeight = 180;
 const relationHeight = 130;
@@ -22,9 +19,6 @@ const axisRoom = 52;
 
 /** Panels for at least one row, `width` CSS pixels wide. */
 export function profileLayout(rows: readonly DistanceRow[], width: number): ProfileLayout {
-  const first = rows[0]?.distance ?? 0;
-  const last = rows.at(-1)?.distance ?? 0;
-  const right = Math.max(left + 1, width - rightPad);
   const weightBottom = headRoom + weightHeight;
   const relationTop = weightBottom + betweenPanels;
   const axisTop = relationTop + relationHeight;
@@ -37,12 +31,8 @@ export function profileLayout(rows: readonly DistanceRow[], width: number): Prof
   // An all-zero relation still wants an axis with room on both sides.
   if (lowest === highest) [lowest, highest] = [-1, 1];
   return {
-    width,
+    ...acrossDistances(rows, width, left),
     height: axisTop + axisRoom,
-    left,
-    right,
-    x: scaleLinear([first - 0.5, last + 0.5], [left, right]),
-    band: (right - left) / (last - first + 1),
     weight: scaleLinear(
       [0, Math.max(1e-6, ...rows.map((row) => row.meanWeight))],
       [weightBottom, headRoom],

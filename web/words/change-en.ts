@@ -50,7 +50,6 @@ export const changeEnglish = {
     `Difference of the attention of ${queries} tokens to ${keys}, layer ${layer}, head ${head}. Arrow keys move over the cells; plus and minus zoom, shift with an arrow key pans.`,
   shiftLabel: (layer: number, head: number) =>
     `Difference of the mean attention by distance, layer ${layer}, head ${head}. Left and right arrow keys move over the distances.`,
-  mapHint: "Point at a cell, or take the map with Tab and move with the arrow keys.",
   weightBefore: "As trained",
   weightAfter: "Changed",
   difference: "Difference",

@@ -42,7 +42,6 @@ export const changeChinese: typeof changeEnglish = {
     `${queries} 个词元看 ${keys} 个词元的注意力差异，第 ${layer} 层，头 ${head}。方向键移动单元格；加减号缩放，Shift 加方向键平移。`,
   shiftLabel: (layer: number, head: number) =>
     `各距离上平均注意力的差异，第 ${layer} 层，头 ${head}。左右方向键移动距离。`,
-  mapHint: "指向一个单元格，或用 Tab 选中矩阵后用方向键移动。",
   weightBefore: "原样",
   weightAfter: "改动后",
   difference: "差异",
