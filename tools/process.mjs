@@ -123,6 +123,16 @@ export function canInstall() {
   return process.getuid?.() === 0 && which("apt-get") !== undefined;
 }
 
+/** The path of a program by the first of its names that is there; its Debian package is installed where it is missing and may be. */
+export async function programOf(names, debianPackage, need) {
+  const find = () => names.map((name) => which(name)).find(Boolean);
+  const found = find() ?? ((await aptInstall([debianPackage])) ? find() : undefined);
+  if (found !== undefined) return found;
+  throw new SetupError(
+    `${need} on PATH: as root on Debian, run \`apt-get install ${debianPackage}\``,
+  );
+}
+
 /** Installs Debian packages as root; false when that is not possible or fails. */
 export async function aptInstall(packages) {
   if (!canInstall()) return false;
