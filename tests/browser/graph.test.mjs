@@ -1,39 +1,24 @@
 // Models whose relation is by labels: a graph over the tokens, edited by hand.
 
 import assert from "node:assert/strict";
-import { readFileSync } from "node:fs";
 import { after, before, test } from "node:test";
+import { fileURLToPath } from "node:url";
 import { Model } from "relata";
 import { drawn, launch, newPage, open } from "./browser.mjs";
 import { importModules } from "./modules.mjs";
 
-const kNumLabels = 5;
-const letter = (id) => String.fromCharCode(0x4e00 + id);
-const kText = [5, 15, 9, 39, 4].map(letter).join("");
+process.env.RELATA_ROOT ??= fileURLToPath(new URL("../..", import.meta.url));
+const { letterFilesOf, lettersOf } = await import("../package/fixtures.mjs");
 
-/** A tiny model with random weights whose every letter is a token. */
-function files() {
-  const at = (name) => new URL(`../golden/labels-vectors/${name}`, import.meta.url);
-  const vocab = Object.fromEntries(Array.from({ length: 40 }, (_, id) => [letter(id), id]));
-  const tokenizer = {
-    ...{ added_tokens: [], normalizer: null, pre_tokenizer: null, post_processor: null },
-    decoder: { type: "Fuse" },
-    model: {
-      ...{ type: "BPE", vocab, merges: [], unk_token: null, fuse_unk: false, byte_fallback: false },
-    },
-  };
-  const names = ["config.json", "generation_config.json", "model.safetensors"];
-  return {
-    ...Object.fromEntries(names.map((name) => [name, readFileSync(at(name))])),
-    "tokenizer.json": Buffer.from(JSON.stringify(tokenizer)),
-  };
-}
+const kNumLabels = 5;
+const kText = lettersOf([5, 15, 9, 39, 4]);
+const files = letterFilesOf("labels-vectors");
 
 let browser;
 let model;
 let modules;
 before(async () => {
-  [browser, model, modules] = await Promise.all([launch(), Model.load(files()), importModules()]);
+  [browser, model, modules] = await Promise.all([launch(), Model.load(files), importModules()]);
 });
 after(async () => {
   model?.dispose();
@@ -89,11 +74,13 @@ test("the page reads a text with the edges drawn: the package's result for those
   await open(page);
   assert.equal(await page.locator("#graph").isVisible(), false);
   await page.locator("#bring").click();
-  await page
-    .locator("#model-files")
-    .setInputFiles(
-      Object.entries(files()).map(([name, buffer]) => ({ name, buffer, mimeType: "" })),
-    );
+  await page.locator("#model-files").setInputFiles(
+    Object.entries(files).map(([name, buffer]) => ({
+      name,
+      buffer: Buffer.from(buffer),
+      mimeType: "",
+    })),
+  );
   await page.locator("#figures").waitFor({ state: "hidden" });
   await page.locator("#run:not([disabled])", { hasText: "Translate" }).waitFor();
   await page.locator("#source").fill(kText);

@@ -7,7 +7,7 @@ import { Model } from "relata";
 import { importModules } from "./modules.mjs";
 
 process.env.RELATA_ROOT ??= fileURLToPath(new URL("../..", import.meta.url));
-const { filesOf, lettersOf, letterTokenizer } = await import("../package/fixtures.mjs");
+const { lettersOf, letterFilesOf } = await import("../package/fixtures.mjs");
 const { ctranslate2, gguf, ggufCases } = await import("../package/format-fixtures.mjs");
 
 let modules;
@@ -110,7 +110,7 @@ const kFolders = {
 
 for (const [folder, order] of Object.entries(kFolders)) {
   test(`${folder}: scores, weights and output of the first layer are the engine's`, async () => {
-    const model = await Model.load({ ...filesOf(folder), "tokenizer.json": letterTokenizer() });
+    const model = await Model.load(letterFilesOf(folder));
     const layer = await holds(model, lettersOf([5, 9, 12, 5, 28, 17, 8, 22, 11, 5]), folder);
     assert.equal(layer.order, order);
     model.dispose();
@@ -131,7 +131,7 @@ test("models from a GGUF file and from CTranslate2's", async () => {
 });
 
 test("a sentence that is too long is not worked out", async () => {
-  const model = await Model.load({ ...filesOf("shaw"), "tokenizer.json": letterTokenizer() });
+  const model = await Model.load(letterFilesOf("shaw"));
   const ids = Array.from({ length: modules.longestSentence + 1 }, () => 5);
   const read = () => assert.fail("nothing is to be read");
   assert.equal(await modules.workOut(read, model.info, ids), null);

@@ -8,7 +8,7 @@ import { Model } from "relata";
 import { choose, drawn, launch, newPage, open } from "./browser.mjs";
 
 process.env.RELATA_ROOT ??= fileURLToPath(new URL("../..", import.meta.url));
-const { filesOf, lettersOf, letterTokenizer } = await import("../package/fixtures.mjs");
+const { lettersOf, letterFilesOf } = await import("../package/fixtures.mjs");
 const { argosFiles, ctranslate2, gguf, ggufCases, zip } = await import(
   "../package/format-fixtures.mjs"
 );
@@ -21,7 +21,6 @@ after(() => browser?.close());
 
 const sinusoidal = ctranslate2("sinusoidal");
 const shaw = ctranslate2("shaw-float16");
-const letters = (name) => ({ ...filesOf(name), "tokenizer.json": letterTokenizer() });
 const someLetters = lettersOf([5, 9, 12, 5, 30, 17, 8]);
 
 const longer = (cases) => cases.find(({ text }) => text.length > 8).text;
@@ -47,12 +46,12 @@ const kModels = {
     ...{ off: kRelation, formula: /aj/, hasSwitches: true },
   },
   "the files of a T5 v1.1 folder of Hugging Face, dropped": {
-    files: letters("t5-gated-untied"),
+    files: letterFilesOf("t5-gated-untied"),
     ...{ how: dropping, text: someLetters, name: "model" },
     ...{ off: kRelation, formula: /bucket/, hasSwitches: true },
   },
   "the files of a model with ALiBi, chosen": {
-    files: letters("fixed-slope"),
+    files: letterFilesOf("fixed-slope"),
     ...{ how: choosing, text: someLetters, name: "model" },
     ...{ off: kRelation, formula: /mh/, hasSwitches: true },
   },

@@ -11,8 +11,8 @@ import {
   golden,
   goldenJson,
   largestDifference,
+  letterFilesOf,
   lettersOf,
-  letterTokenizer,
   readTensors,
 } from "./fixtures.mjs";
 
@@ -281,10 +281,7 @@ test("a trace asks for kinds, layers and heads, and changes no probability", asy
 });
 
 test("the trace of a generation is the trace of a pass over its tokens", async () => {
-  const letters = await Model.load({
-    ...filesOf("t5-gated-untied"),
-    "tokenizer.json": letterTokenizer(),
-  });
+  const letters = await Model.load(letterFilesOf("t5-gated-untied"));
   const [, { source_ids }] = goldenJson("t5-gated-untied").cases;
   const trace = { kinds: ["decoder_self", "cross"] };
   const made = await letters.run(lettersOf(source_ids), { maxNewTokens: 20, trace });
@@ -319,7 +316,7 @@ test("arrays handed out are copies: they outlive growth of the heap and the mode
 
 test("labels: needed, n x n, in range", async () => {
   const name = "labels-vectors";
-  const labelled = await Model.load({ ...filesOf(name), "tokenizer.json": letterTokenizer() });
+  const labelled = await Model.load(letterFilesOf(name));
   const found = goldenJson(name).cases.find(({ source_ids }) => source_ids.length === 7);
   const text = lettersOf(found.source_ids);
   const labels = Int32Array.from(

@@ -90,6 +90,12 @@ export function letterTokenizer(vocabSize = 40) {
   );
 }
 
+/** A golden model's files, to be spoken to in letters. */
+export const letterFilesOf = (name) => ({
+  ...filesOf(name),
+  "tokenizer.json": letterTokenizer(),
+});
+
 /** The value of 16 bits of IEEE 754. */
 function fromHalf(bits) {
   const [sign, exponent, fraction] = [bits >> 15 ? -1 : 1, (bits >> 10) & 31, bits & 1023];

@@ -6,19 +6,18 @@ import { after, before, test } from "node:test";
 import { Model, RelataError } from "relata";
 import {
   errorOf,
-  filesOf,
   golden,
   goldenJson,
   largestDifference,
+  letterFilesOf,
   lettersOf,
-  letterTokenizer,
   readTensors,
   repository,
 } from "./fixtures.mjs";
 
 const { alterations } = goldenJson("alterations");
 const expected = readTensors(join(golden("alterations"), "expected.safetensors"));
-const load = (folder) => Model.load({ ...filesOf(folder), "tokenizer.json": letterTokenizer() });
+const load = (folder) => Model.load(letterFilesOf(folder));
 
 let shaw;
 before(async () => {

@@ -6,7 +6,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { after, before, test } from "node:test";
 import { Model } from "relata";
-import { filesOf, golden, largestDifference, lettersOf, letterTokenizer } from "./fixtures.mjs";
+import { filesOf, golden, largestDifference, letterFilesOf, lettersOf } from "./fixtures.mjs";
 
 const { cases, beams_differ_from_greedy } = JSON.parse(
   readFileSync(join(golden("generation"), "search.json"), "utf8"),
@@ -14,7 +14,7 @@ const { cases, beams_differ_from_greedy } = JSON.parse(
 const models = {};
 before(async () => {
   for (const folder of new Set(cases.map((one) => one.folder)))
-    models[folder] = await Model.load({ ...filesOf(folder), "tokenizer.json": letterTokenizer() });
+    models[folder] = await Model.load(letterFilesOf(folder));
 });
 after(() => {
   for (const model of Object.values(models)) model.dispose();

@@ -10,14 +10,14 @@ import {
   golden,
   goldenJson,
   largestDifference,
+  letterFilesOf,
   lettersOf,
-  letterTokenizer,
   readTensors,
   repository,
 } from "./fixtures.mjs";
 
 const name = "t5-gated-untied";
-const files = { ...filesOf(name), "tokenizer.json": letterTokenizer() };
+const files = letterFilesOf(name);
 const { cases } = goldenJson(name);
 const found = cases.find(({ source_ids }) => source_ids.length === 7);
 const source = lettersOf(found.source_ids);
@@ -319,10 +319,7 @@ test("one bad text among many fails alone; by itself it is thrown", async () => 
 });
 
 test("labels of many texts", async () => {
-  const labelled = await Model.load({
-    ...filesOf("labels-vectors"),
-    "tokenizer.json": letterTokenizer(),
-  });
+  const labelled = await Model.load(letterFilesOf("labels-vectors"));
   const tensors = readTensors(join(golden("labels-vectors"), "expected.safetensors"));
   const some = goldenJson("labels-vectors").cases.slice(0, 3);
   const texts = some.map(({ source_ids }) => lettersOf(source_ids));
@@ -424,10 +421,7 @@ test("encode: the encoder's last hidden states, their mean and their first", asy
   const signal = AbortSignal.abort();
   assert.equal((await errorOf(() => model.encode(texts, { signal }))).name, "AbortError");
   // An encoder alone can do this, and nothing else.
-  const encoder = await Model.load({
-    ...filesOf("t5-encoder"),
-    "tokenizer.json": letterTokenizer(),
-  });
+  const encoder = await Model.load(letterFilesOf("t5-encoder"));
   const whole = readTensors(join(golden("t5-relu-tied"), "expected.safetensors"));
   for (const { name: label, source_ids } of goldenJson("t5-relu-tied").cases) {
     const { values } = await encoder.encode(lettersOf(source_ids));

@@ -6,17 +6,15 @@ import { test } from "node:test";
 import { Model } from "relata";
 import {
   errorOf,
-  filesOf,
   golden,
   goldenJson,
   largestDifference,
-  letterTokenizer,
+  letterFilesOf,
   readTensors,
 } from "./fixtures.mjs";
 import { ctranslate2, gguf } from "./format-fixtures.mjs";
 
-const load = (folder, options) =>
-  Model.load({ ...filesOf(folder), "tokenizer.json": letterTokenizer() }, options);
+const load = (folder, options) => Model.load(letterFilesOf(folder), options);
 const stored = (folder) => readTensors(join(golden(folder), "model.safetensors"));
 
 // Those whose file is in 32 bits.
@@ -82,7 +80,7 @@ test("what the network is, told by the model and not by its file's kind", async 
     model.dispose();
     return model.info.network;
   };
-  const t5 = await network({ ...filesOf("t5-gated-untied"), "tokenizer.json": letterTokenizer() });
+  const t5 = await network(letterFilesOf("t5-gated-untied"));
   const config = goldenJson("t5-gated-untied", "config.json");
   assert.deepEqual(
     [t5.norm, t5.normPosition, t5.gated, t5.attentionScale, t5.tiedOutput, t5.positions.type],

@@ -8,6 +8,7 @@ import {
   decodeAll,
   type EncodeOptions,
   type StreamDecoder,
+  specialToken,
   type Tokenizer,
   wellFormed,
 } from "./types.js";
@@ -23,18 +24,9 @@ export class ByteTokenizer implements Tokenizer {
   readonly #search: AddedTokens;
 
   constructor({ extraIds = 125 }: { extraIds?: number } = {}) {
-    const token = (content: string, id: number, strips: boolean): AddedToken => ({
-      content,
-      id,
-      special: true,
-      normalized: false,
-      singleWord: false,
-      lstrip: strips,
-      rstrip: strips,
-    });
-    const added: AddedToken[] = kSpecial.map((content, id) => token(content, id, true));
+    const added: AddedToken[] = kSpecial.map((content, id) => specialToken(content, id, true));
     for (let i = 0; i < extraIds; i++)
-      added.push(token(`<extra_id_${i}>`, kFirstSentinel + i, false));
+      added.push(specialToken(`<extra_id_${i}>`, kFirstSentinel + i, false));
     this.#added = new Map(added.map((one) => [one.id, one]));
     this.#search = new AddedTokens(
       added,

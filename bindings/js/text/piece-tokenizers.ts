@@ -13,6 +13,7 @@ import {
   type EncodeOptions,
   invalid,
   type StreamDecoder,
+  specialToken,
   type Tokenizer,
   wellFormed,
 } from "./types.js";
@@ -118,25 +119,16 @@ export function t5Conventions(
 ): PieceConventions {
   const eos = model.pieces.indexOf(end);
   if (eos < 0) throw invalid(model.place, "pieces", `there is no ${end}`);
-  const token = (content: string, id: number, strips: boolean): AddedToken => ({
-    content,
-    id,
-    special: true,
-    normalized: false,
-    singleWord: false,
-    lstrip: strips,
-    rstrip: strips,
-  });
   const added = ["<pad>", end, "<unk>"]
-    .map((content) => token(content, model.pieces.indexOf(content), false))
+    .map((content) => specialToken(content, model.pieces.indexOf(content), false))
     .filter(({ id }) => id >= 0);
   // GGUF files have them among the pieces.
   model.pieces.forEach((piece, id) => {
     if (model.types[id] === PieceType.userDefined && /^<extra_id_\d+>$/.test(piece))
-      added.push(token(piece, id, true));
+      added.push(specialToken(piece, id, true));
   });
   for (let i = 0; i < extraIds; i++)
-    added.push(token(`<extra_id_${i}>`, model.pieces.length + extraIds - 1 - i, true));
+    added.push(specialToken(`<extra_id_${i}>`, model.pieces.length + extraIds - 1 - i, true));
   return { added, after: [eos], legacy };
 }
 

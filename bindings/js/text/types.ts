@@ -50,6 +50,12 @@ export interface AddedToken {
   readonly special: boolean;
 }
 
+/** A token found in the text as it is, wherever it stands. strips: takes the white space around it along. */
+export function specialToken(content: string, id: number, strips: boolean): AddedToken {
+  const search = { singleWord: false, normalized: false, lstrip: strips, rstrip: strips };
+  return { content, id, special: true, ...search };
+}
+
 /** place: the file; at: where in it, for the message. */
 export function invalid(place: string, at: string, problem: string, cause?: unknown): RelataError {
   const where = at === "" ? place : `${place}: ${at}`;
