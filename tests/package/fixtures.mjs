@@ -7,6 +7,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { RelataError } from "relata";
 
 const root = process.env.RELATA_ROOT;
 if (root === undefined)
@@ -184,7 +185,7 @@ export const serveFiles = (files) => (name, response) => {
   else response.writeHead(200, { "content-length": bytes.length }).end(bytes);
 };
 
-/** The code of the RelataError a promise or a function ends with. */
+/** What a promise or a function throws. */
 export async function errorOf(action) {
   try {
     await (typeof action === "function" ? action() : action);
@@ -192,6 +193,13 @@ export async function errorOf(action) {
     return error;
   }
   throw new Error("nothing was thrown");
+}
+
+/** The code of the RelataError that a promise or a function throws. */
+export async function codeOf(action) {
+  const error = await errorOf(action);
+  if (error instanceof RelataError) return error.code;
+  throw new Error("no RelataError was thrown", { cause: error });
 }
 
 /** The largest absolute difference of two lists of one length. */
