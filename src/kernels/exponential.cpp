@@ -1,16 +1,27 @@
 #include "src/kernels/exponential.hpp"
 
+#include <algorithm>
+
 namespace relata::kernels {
+namespace {
+
+constexpr Constant constant(float value) {
+  Constant result{};
+  std::fill_n(result.lanes, kLanes, value);
+  return result;
+}
+
+}  // namespace
 
 const ExponentialConstants kExponential = {
-    .lowest = -88.02F,
-    .highest = 88,
-    .log2_e = 1.44269504F,
-    .rounder = 12582912,
-    .minus_ln2 = {-0.693359375F, 2.12194440e-4F},
-    .polynomial = {1.9875691500e-4F, 1.3981999507e-3F, 8.3334519073e-3F, 4.1665795894e-2F,
-                   1.6666665459e-1F, 5.0000001201e-1F},
-    .one = 1,
+    .lowest = constant(-88.02F),
+    .log2_e = constant(1.44269504F),
+    .rounder = constant(12582912 + 127),
+    .minus_ln2 = {constant(-0.693359375F), constant(2.12194440e-4F)},
+    .polynomial = {constant(1.9875691500e-4F), constant(1.3981999507e-3F),
+                   constant(8.3334519073e-3F), constant(4.1665795894e-2F),
+                   constant(1.6666665459e-1F), constant(5.0000001201e-1F)},
+    .one = constant(1),
 };
 
 }  // namespace relata::kernels

@@ -103,16 +103,20 @@ void round_pairs(const float* values, const float* reach, int depth, float steps
                  std::int16_t* rounded) {
   constexpr int kWidth = simd::kWidth<Arch>;
   const simd::Floats<Arch> factor(steps);
-  const int whole = depth / kWidth * kWidth;
-  for (int k = 0; k < whole; k += kWidth) {
-    simd::store_pairs<Arch>(rounded, stride, levelled<Arch>(values, reach, k) * factor);
-    rounded += kWidth * stride;
+  const auto pairs_of = [&](const auto& vector_at, int k) {
+    return simd::rounded_pairs<Arch>(vector_at(k) * factor, vector_at(k + kWidth) * factor);
+  };
+  const auto inside = [&](int k) { return levelled<Arch>(values, reach, k); };
+  const auto at_end = [&](int k) { return levelled_tail<Arch>(values, reach, k, depth); };
+  const int whole = depth / (2 * kWidth) * (2 * kWidth);
+  for (int k = 0; k < whole; k += 2 * kWidth) {
+    simd::store_pairs<Arch>(rounded + k * stride, stride, pairs_of(inside, k));
   }
   if (whole < depth) {
-    std::int16_t last[kWidth];
-    simd::store_pairs<Arch>(last, 1, levelled_tail<Arch>(values, reach, whole, depth) * factor);
-    for (int k = 0; k < depth - whole; k += 2) {
-      std::copy_n(last + k, 2, rounded + k * stride);
+    std::int16_t last[2 * kWidth];
+    simd::store_pairs<Arch>(last, 1, pairs_of(at_end, whole));
+    for (int k = whole; k < depth; k += 2) {
+      std::copy_n(last + k - whole, 2, rounded + k * stride);
     }
   }
 }

@@ -195,22 +195,47 @@ void store_spread(std::int16_t* target, int stride, const Floats<Arch>& value) {
   }
 }
 
-/// Rounds to 16 bits and stores two neighbours at a time: pair p at target[2 * p * stride].
+/// The nearest 16-bit integers of two vectors, one after the other.
 template <class Arch>
-void store_pairs(std::int16_t* target, int stride, const Floats<Arch>& value) {
-  const Ints<Arch> bits = rounded<Arch>(value);
+Pairs<Arch> rounded_pairs(const Floats<Arch>& first, const Floats<Arch>& second) {
+  const Ints<Arch> offset(0x4B400000);  // the bits of 1.5 * 2^23
+  const Ints<Arch> low = rounded<Arch>(first) - offset;
+  const Ints<Arch> high = rounded<Arch>(second) - offset;
 #if defined(__wasm_simd128__)
   if constexpr (kNamedInstructions<Arch>) {
-    const v128_t pairs = wasm_i16x8_shuffle(bits, bits, 0, 2, 4, 6, 0, 2, 4, 6);
+    return wasm_i16x8_narrow_i32x4(low, high);
+  }
+#endif
+  std::int32_t lanes[2 * kWidth<Arch>];
+  std::int16_t pairs[2 * kWidth<Arch>];
+  low.store_unaligned(lanes);
+  high.store_unaligned(lanes + kWidth<Arch>);
+  for (int i = 0; i < 2 * kWidth<Arch>; ++i) {
+    pairs[i] = static_cast<std::int16_t>(lanes[i]);
+  }
+  return Pairs<Arch>::load_unaligned(pairs);
+}
+
+/// Stores pair p at target[2 * p * stride].
+template <class Arch>
+void store_pairs(std::int16_t* target, int stride, const Pairs<Arch>& pairs) {
+  if (stride == 1) {
+    pairs.store_unaligned(target);
+    return;
+  }
+#if defined(__wasm_simd128__)
+  if constexpr (kNamedInstructions<Arch>) {
     wasm_v128_store32_lane(target, pairs, 0);
     wasm_v128_store32_lane(target + 2 * stride, pairs, 1);
+    wasm_v128_store32_lane(target + 4 * stride, pairs, 2);
+    wasm_v128_store32_lane(target + 6 * stride, pairs, 3);
     return;
   }
 #endif
-  std::int32_t lanes[kWidth<Arch>];
-  bits.store_unaligned(lanes);
-  for (int i = 0; i < kWidth<Arch>; ++i) {
-    target[i / 2 * 2 * stride + i % 2] = static_cast<std::int16_t>(lanes[i]);
+  std::int16_t lanes[2 * kWidth<Arch>];
+  pairs.store_unaligned(lanes);
+  for (int p = 0; p < kWidth<Arch>; ++p) {
+    std::memcpy(target + 2 * p * stride, lanes + 2 * p, 2 * sizeof *lanes);
   }
 }
 
