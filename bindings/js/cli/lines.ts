@@ -53,7 +53,12 @@ async function outcomesOf(
   });
 }
 
-/** Skips the texts whose lines are there; those that are to be done again are returned, by number. */
+const fieldOf = (first: Field | undefined): Field => first ?? { problem: "it is empty" };
+
+/** Texts whose lines are there and that are done once more, by number. */
+type Again = ReadonlyMap<number, Field>;
+
+/** Skips the texts whose lines are there, and returns those that are done once more. */
 async function skip(records: Records, plan: LinesPlan, before: Before): Promise<Again> {
   const numbers = new Set([...before.last.keys(), ...before.failed]);
   const again = new Map<number, Field>();
@@ -70,11 +75,6 @@ async function skip(records: Records, plan: LinesPlan, before: Before): Promise<
   }
   return again;
 }
-
-const fieldOf = (first: Field | undefined): Field => first ?? { problem: "it is empty" };
-
-/** Texts whose lines are there and that are done once more, by number. */
-type Again = ReadonlyMap<number, Field>;
 
 /**
  * Does texts once more: the last ones, whose lines have to be the same, and those that had failed, whose new lines are
