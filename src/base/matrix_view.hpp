@@ -10,7 +10,7 @@ struct MatrixView {
   T* data = nullptr;
   int rows = 0;
   int cols = 0;
-  int stride = 0;  // values between the starts of two rows, >= cols
+  int stride = 0;  // values between the starts of two rows; rows that overlap are only read
 
   T* row(int i) const { return data + static_cast<std::ptrdiff_t>(i) * stride; }
   /// Rows [first, first + count).

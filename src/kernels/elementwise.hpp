@@ -5,6 +5,30 @@
 
 namespace relata::kernels {
 
+// Not by simd::combine, which reads what it writes to.
+template <class Arch>
+void fill(float* target, float value, int count) {
+  const simd::Floats<Arch> vector(value);
+  int i = 0;
+  for (; i + simd::kWidth<Arch> <= count; i += simd::kWidth<Arch>) {
+    vector.store_unaligned(target + i);
+  }
+  for (; i < count; ++i) {
+    target[i] = value;
+  }
+}
+
+template <class Arch>
+void copy(float* target, const float* source, int count) {
+  int i = 0;
+  for (; i + simd::kWidth<Arch> <= count; i += simd::kWidth<Arch>) {
+    simd::load<Arch>(source + i).store_unaligned(target + i);
+  }
+  for (; i < count; ++i) {
+    target[i] = source[i];
+  }
+}
+
 template <class Arch>
 void fill_slope(float* target, float slope, int first, int count) {
   float steps[simd::kWidth<Arch>];

@@ -71,13 +71,9 @@ void multiply(float* target, const float* source, int count) {
   simd::combine<Arch>(target, source, count, [](auto a, auto b) { return a * b; });
 }
 
-void fill(float* target, float value, int count) {
-  simd::transform<Arch>(target, count, [value](auto) { return simd::Floats<Arch>(value); });
-}
+void fill(float* target, float value, int count) { fill<Arch>(target, value, count); }
 
-void copy(float* target, const float* source, int count) {
-  simd::combine<Arch>(target, source, count, [](auto, auto value) { return value; });
-}
+void copy(float* target, const float* source, int count) { copy<Arch>(target, source, count); }
 
 void fill_slope(float* target, float slope, int first, int count) {
   fill_slope<Arch>(target, slope, first, count);

@@ -42,21 +42,19 @@ void attend_tile(int head, const Relation* relation, const RelationTile& tile,
   const auto whole = scratch.scores.view().slice_rows(0, queries.rows).slice_cols(0, key_columns);
   const auto scores = whole.slice_cols(0, visible);
   const bool related = relation != nullptr && relation->has_scores();
-  if (related) {
-    relation->set_scores(head, queries, tile, scratch.relation, scores);
-  }
+  const auto start = related ? relation->scores(head, queries, tile, scratch.relation, whole)
+                             : MatrixView<const float>{};
   if (trace != nullptr) {
     const auto content =
         scratch.content_scores.view().slice_rows(0, queries.rows).slice_cols(0, key_columns);
     kernels::matmul(queries, keys, visible, {}, scratch.rounded, content);
     record(content, tile, trace->num_queries, trace->content_scores);
     if (related) {
-      record(scores, tile, trace->num_queries, trace->relation_scores);
+      record(start, tile, trace->num_queries, trace->relation_scores);
     }
   }
-  // Content is added to what the relation has put there.
-  kernels::matmul(queries, keys, visible, related ? whole : MatrixView<float>{}, scratch.rounded,
-                  whole);
+  // Content is added to what the relation gives.
+  kernels::matmul(queries, keys, visible, start, scratch.rounded, whole);
   normalise_scores(scores, tile);
   if (trace != nullptr) {
     record(scores, tile, trace->num_queries, trace->weights);

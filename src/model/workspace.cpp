@@ -37,7 +37,7 @@ Result<Workspace> Workspace::allocate(const Config& config, const std::vector<Re
                                         tile_rows, std::max(config.head_dim, max_keys), kWhere));
     // All layers of a stack have relations of one shape.
     if (!relations.empty()) {
-      RELATA_TRY_ASSIGN(tile.relation, relations.front().make_scratch(tile_rows));
+      RELATA_TRY_ASSIGN(tile.relation, relations.front().make_scratch(tile_rows, key_columns));
     }
     workspace.tiles.push_back(std::move(tile));
   }

@@ -129,8 +129,18 @@ std::uint64_t Relation::bytes() const {
   return total;
 }
 
-Result<RelationScratch> Relation::make_scratch(int tile_rows) const {
+bool Relation::is_diagonal() const {
+  return config_.kind == EffectKind::fixed_slope ||
+         (config_.kind == EffectKind::bias && index_.by_distance());
+}
+
+Result<RelationScratch> Relation::make_scratch(int tile_rows, int key_columns) const {
   RelationScratch scratch;
+  if (is_diagonal()) {
+    RELATA_TRY(scratch.row.reset(
+        static_cast<std::uint64_t>(tile_rows) + static_cast<std::uint64_t>(key_columns),
+        "relation scratch"));
+  }
   if (config_.kind != EffectKind::vectors) {
     return scratch;
   }
@@ -144,34 +154,44 @@ Result<RelationScratch> Relation::make_scratch(int tile_rows) const {
   return scratch;
 }
 
-void Relation::set_scores(int head, MatrixView<const float> queries, const RelationTile& tile,
-                          RelationScratch& scratch, MatrixView<float> scores) const {
-  if (config_.kind == EffectKind::vectors) {
-    set_key_scores(head, queries, tile, scratch, scores);
-    return;
-  }
-  for (int i = 0; i < scores.rows; ++i) {
+MatrixView<const float> Relation::scores(int head, MatrixView<const float> queries,
+                                         const RelationTile& tile, RelationScratch& scratch,
+                                         MatrixView<float> room) const {
+  if (is_diagonal()) {
+    // The last row, longer to the left by what the rows before it see there: each of them begins
+    // one place after the next one.
+    const int before = room.rows - 1;
+    const int position = tile.first_query + before;
+    const int count = before + room.cols;
+    float* last = scratch.row.data();
     if (config_.kind == EffectKind::bias) {
-      set_row(bias_.view().row(head), tile, i, scores.row(i));
+      set_by_distance(index_, bias_.view().row(head), position, count, last);
     } else {
-      set_slopes(slopes_[static_cast<std::size_t>(head)], tile, i, scores.row(i));
+      set_slopes(slopes_[static_cast<std::size_t>(head)], position, count, last);
+    }
+    return {last + before, room.rows, room.cols, -1};
+  }
+  if (config_.kind == EffectKind::vectors) {
+    set_key_scores(head, queries, tile, scratch, room);
+  } else {
+    for (int i = 0; i < room.rows; ++i) {
+      set_row(bias_.view().row(head), tile, i, room.row(i));
     }
   }
+  return room;
 }
 
-void Relation::set_slopes(float slope, const RelationTile& tile, int row, float* scores) const {
-  const int position = tile.first_query + row;
-  const int visible = tile.visible_keys(row);
-  const int past = std::min(position + 1, visible);
+void Relation::set_slopes(float slope, int position, int num_keys, float* scores) const {
+  const int past = std::min(position + 1, num_keys);
   // Distances beyond the reach count as the reach.
   const int near = std::clamp(position - slope_reach_, 0, past);
   const int far =
-      visible - position > slope_reach_ ? std::max(position + slope_reach_, past) : visible;
+      num_keys - position > slope_reach_ ? std::max(position + slope_reach_, past) : num_keys;
   const float most = -slope * static_cast<float>(slope_reach_);
   kernels::fill(scores, most, near);
   kernels::fill_slope(scores + near, slope, near - position, past - near);
   kernels::fill_slope(scores + past, -slope, past - position, far - past);
-  kernels::fill(scores + far, most, visible - far);
+  kernels::fill(scores + far, most, num_keys - far);
 }
 
 void Relation::set_row(const float* by_entry, const RelationTile& tile, int row,

@@ -42,9 +42,11 @@ struct RelationTables {
 /// Scratch of one tile of queries: rows of R values each. Made once by its owner, reused for every
 /// tile.
 struct RelationScratch {
-  Matrix per_relation;       // [tile rows, num_relations in whole vectors]: q . aK, later the
-                             // weights summed per relation
-  AlignedBuffer<float> row;  // one query: q . aK by distance (buckets), or partial sums per label
+  Matrix per_relation;  // [tile rows, num_relations in whole vectors]: q . aK, later the
+                        // weights summed per relation
+  // One query: q . aK by distance (buckets), or partial sums per label. Biases and slopes: what
+  // they add along the diagonals of a tile.
+  AlignedBuffer<float> row;
 };
 
 /// Where a tile of queries stands: row i is the query at position first_query + i; keys are at 0 ..
@@ -80,7 +82,8 @@ class Relation {
   /// out_of_memory.
   Result<RelationTables> tables() const;
   bool has_values() const { return config_.kind == EffectKind::vectors && config_.values; }
-  Result<RelationScratch> make_scratch(int tile_rows) const;
+  /// key_columns: of the widest tile.
+  Result<RelationScratch> make_scratch(int tile_rows, int key_columns) const;
   /// Of the tables, as kept in memory.
   std::uint64_t bytes() const;
 
@@ -88,10 +91,13 @@ class Relation {
     return config_.kind != EffectKind::none &&
            (config_.kind != EffectKind::vectors || config_.keys);
   }
-  /// scores[i][j] = what the relation adds to content, for visible j; has_scores(). queries [rows,
-  /// head_dim] already carry the attention's scale, scores [rows, >= num_keys].
-  void set_scores(int head, MatrixView<const float> queries, const RelationTile& tile,
-                  RelationScratch& scratch, MatrixView<float> scores) const;
+  /// What the relation adds to content, [rows, >= num_keys], of use for visible j; has_scores().
+  /// queries [rows, head_dim] already carry the attention's scale. It stands in `room` [rows, >=
+  /// num_keys], or in the scratch with rows that overlap: what depends on the distance alone is the
+  /// same along each diagonal.
+  MatrixView<const float> scores(int head, MatrixView<const float> queries,
+                                 const RelationTile& tile, RelationScratch& scratch,
+                                 MatrixView<float> room) const;
   /// context[i] += sum_j weights[i][j] * aV[r(i, j)]. weights [rows, >= num_keys], context [rows,
   /// head_dim].
   void add_context(int head, MatrixView<const float> weights, const RelationTile& tile,
@@ -105,8 +111,10 @@ class Relation {
     std::vector<kernels::PackedMatrix> values;
   };
 
+  /// Whether what it adds to a score depends on the distance alone.
+  bool is_diagonal() const;
   Result<Relation> with_index(RelationIndex index, bool opposite) const;
-  void set_slopes(float slope, const RelationTile& tile, int row, float* scores) const;
+  void set_slopes(float slope, int position, int num_keys, float* scores) const;
   void set_key_scores(int head, MatrixView<const float> queries, const RelationTile& tile,
                       RelationScratch& scratch, MatrixView<float> scores) const;
   void set_row(const float* by_entry, const RelationTile& tile, int row, float* scores) const;

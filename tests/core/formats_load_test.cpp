@@ -9,6 +9,7 @@
 
 #include "src/formats/widen.hpp"
 #include "tests/core/formats_folder.hpp"
+#include "tests/core/relation_scores.hpp"
 
 using namespace relata;
 using namespace relata::test;
@@ -42,21 +43,21 @@ void check_vector(const AlignedBuffer<float>& values, const std::string& name, s
 /// The scores a relation adds for one query at `position` over `num_keys` keys.
 std::vector<float> relation_scores(const Relation& relation, int head, std::vector<float> query,
                                    int position, int num_keys) {
-  auto scratch = relation.make_scratch(1);
+  auto scratch = relation.make_scratch(1, num_keys);
   REQUIRE(scratch.ok());
   RelationTile tile;
   tile.first_query = position;
   tile.num_keys = num_keys;
   std::vector<float> scores(static_cast<std::size_t>(num_keys));
   const int width = static_cast<int>(query.size());
-  relation.set_scores(head, {query.data(), 1, width, width}, tile, scratch.value(),
-                      {scores.data(), 1, num_keys, num_keys});
+  test::set_scores(relation, head, {query.data(), 1, width, width}, tile, scratch.value(),
+                   {scores.data(), 1, num_keys, num_keys});
   return scores;
 }
 
 std::vector<float> relation_context(const Relation& relation, int head, std::vector<float> weights,
                                     int position, int head_dim) {
-  auto scratch = relation.make_scratch(1);
+  auto scratch = relation.make_scratch(1, static_cast<int>(weights.size()));
   REQUIRE(scratch.ok());
   RelationTile tile;
   tile.first_query = position;

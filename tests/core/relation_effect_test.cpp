@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 
 #include "src/relation/relation_effect.hpp"
+#include "tests/core/relation_scores.hpp"
 #include "tests/core/support.hpp"
 
 using namespace relata;
@@ -132,10 +133,10 @@ bool sees(const RelationTile& tile, int row, int key) {
   return !tile.causal || key <= tile.first_query + row;
 }
 
-/// Runs set_scores and add_context of every head on one tile and compares every cell.
+/// Runs scores and add_context of every head on one tile and compares every cell.
 void check_tile(const Setting& setting, const RelationTile& tile, int rows, std::mt19937& random) {
   const int head_dim = setting.head_dim, num_relations = setting.index.num_relations();
-  auto scratch = setting.relation.make_scratch(rows);
+  auto scratch = setting.relation.make_scratch(rows, tile.num_keys);
   REQUIRE(scratch.ok());
   const auto slopes = alibi_slopes(kHeads);
   for (int head = 0; head < kHeads; ++head) {
@@ -156,7 +157,8 @@ void check_tile(const Setting& setting, const RelationTile& tile, int rows, std:
     const bool sets = setting.relation.has_scores();
     CHECK_EQ(sets, setting.effect.kind != EffectKind::vectors || setting.effect.keys);
     if (sets) {
-      setting.relation.set_scores(head, queries.view(), tile, scratch.value(), scores.view());
+      test::set_scores(setting.relation, head, queries.view(), tile, scratch.value(),
+                       scores.view());
     }
     setting.relation.add_context(head, weights.view(), tile, scratch.value(), context.view());
     CHECK(scores.guards_intact());
@@ -279,8 +281,8 @@ TEST_CASE("labels equal to distances' ids give the same bits") {
       }
       RelationTile labelled = tile;
       labelled.labels = ids.view();
-      auto scratch = by_distance.relation.make_scratch(kRows);
-      auto label_scratch = by_label.relation.make_scratch(kRows);
+      auto scratch = by_distance.relation.make_scratch(kRows, kKeys);
+      auto label_scratch = by_label.relation.make_scratch(kRows, kKeys);
       REQUIRE(scratch.ok());
       REQUIRE(label_scratch.ok());
       for (int head = 0; head < kHeads; ++head) {
@@ -292,9 +294,10 @@ TEST_CASE("labels equal to distances' ids give the same bits") {
         weights.fill(random);
         context.fill(random);
         GuardedMatrix label_scores = scores, label_context = context;
-        by_distance.relation.set_scores(head, queries.view(), tile, scratch.value(), scores.view());
-        by_label.relation.set_scores(head, queries.view(), labelled, label_scratch.value(),
-                                     label_scores.view());
+        test::set_scores(by_distance.relation, head, queries.view(), tile, scratch.value(),
+                         scores.view());
+        test::set_scores(by_label.relation, head, queries.view(), labelled, label_scratch.value(),
+                         label_scores.view());
         CHECK(same_bits(scores.view(), label_scores.view()));
         by_distance.relation.add_context(head, weights.view(), tile, scratch.value(),
                                          context.view());
@@ -325,15 +328,15 @@ TEST_CASE("one query alone gets what it gets among others") {
       }
     }
     GuardedMatrix step_scores = scores, step_context = context;
-    auto scratch = setting.relation.make_scratch(kKeys);
+    auto scratch = setting.relation.make_scratch(kKeys, kKeys);
     REQUIRE(scratch.ok());
     const RelationTile whole{0, kKeys, true, {}};
-    setting.relation.set_scores(1, queries.view(), whole, scratch.value(), scores.view());
+    test::set_scores(setting.relation, 1, queries.view(), whole, scratch.value(), scores.view());
     setting.relation.add_context(1, weights.view(), whole, scratch.value(), context.view());
     for (int i = 0; i < kKeys; ++i) {
       const RelationTile step{i, i + 1, true, {}};
-      setting.relation.set_scores(1, queries.view().slice_rows(i, 1), step, scratch.value(),
-                                  step_scores.view().slice_rows(i, 1));
+      test::set_scores(setting.relation, 1, queries.view().slice_rows(i, 1), step, scratch.value(),
+                       step_scores.view().slice_rows(i, 1));
       setting.relation.add_context(1, weights.view().slice_rows(i, 1), step, scratch.value(),
                                    step_context.view().slice_rows(i, 1));
     }
