@@ -4,9 +4,9 @@
 // output is one sum in ascending k. Relaxed: see simd::multiply_add.
 #pragma once
 
-#include "src/kernels/ahead.hpp"
 #include "src/kernels/kernels.hpp"
 #include "src/kernels/simd.hpp"
+#include "src/kernels/streaming.hpp"
 
 namespace relata::kernels {
 
@@ -123,12 +123,11 @@ template <class Arch, bool Relaxed = false>
 void matmul(MatrixView<const float> input, const PackedView& weight, MatrixView<const float> start,
             MatrixView<float> output) {
   constexpr int kVectors = kPanelWidth / simd::kWidth<Arch>;
+  // Where a build has both, the plain products are those of small tables.
+  constexpr bool kHasStreams = Relaxed == simd::kRelaxed;
   const float* panel = weight.data;
   int first = 0;
-  if (input.rows == 1) {
-    // One row waits for memory: reading at several places far from one another, each of them on and
-    // on, keeps more of it on its way than reading neighbours does.
-    constexpr int kStreams = 3;
+  if (kHasStreams && input.rows == 1) {
     const int panels = weight.cols / kPanelWidth / kStreams;  // of each stream
     const int cols = panels * kPanelWidth;
     for (; first < cols; first += kPanelWidth, panel += weight.panel_stride) {

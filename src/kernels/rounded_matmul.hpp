@@ -13,9 +13,9 @@
 #include <cstdint>
 #include <limits>
 
-#include "src/kernels/ahead.hpp"
 #include "src/kernels/rounded.hpp"
 #include "src/kernels/simd.hpp"
+#include "src/kernels/streaming.hpp"
 
 namespace relata::kernels {
 
@@ -200,18 +200,17 @@ template <class Arch>
   }
 }
 
-/// The columns of `count` panels of each of Streams stretches, the first from panel `first` on and
-/// each `count` panels long: output = start (or null) + one rounded row * second.
-template <class Arch, int Streams, class Value>
+/// output = start (or null) + one rounded row * the first kStreams times `count` panels of second.
+template <class Arch, class Value>
 [[gnu::noinline]] void multiply_row(const std::int16_t* row, float row_scale,
-                                    const RoundedView<Value>& second, int first, int count,
-                                    const float* start, float* output) {
+                                    const RoundedView<Value>& second, int count, const float* start,
+                                    float* output) {
   constexpr int kWidth = simd::kWidth<Arch>;
   constexpr int kVectors = kPanelWidth / kWidth;
-  for (int panel = first; panel < first + count; ++panel) {
-    simd::Ints<Arch> sums[Streams][kVectors];
-    const Value* values[Streams];
-    for (int s = 0; s < Streams; ++s) {
+  for (int panel = 0; panel < count; ++panel) {
+    simd::Ints<Arch> sums[kStreams][kVectors];
+    const Value* values[kStreams];
+    for (int s = 0; s < kStreams; ++s) {
       values[s] = second.data + (panel + s * count) * second.panel_stride;
       for (int v = 0; v < kVectors; ++v) {
         sums[s][v] = simd::Ints<Arch>(0);
@@ -219,7 +218,7 @@ template <class Arch, int Streams, class Value>
     }
     for (int k = 0; k < second.depth; k += 2) {
       const auto x = simd::broadcast_pair<Arch>(row + k);
-      for (int s = 0; s < Streams; ++s) {
+      for (int s = 0; s < kStreams; ++s) {
         for (int v = 0; v < kVectors; ++v) {
           sums[s][v] = simd::add_pair_products<Arch>(
               simd::load_pairs<Arch>(values[s] + 2 * v * kWidth), x, sums[s][v]);
@@ -227,7 +226,7 @@ template <class Arch, int Streams, class Value>
         values[s] += 2 * kPanelWidth;
       }
     }
-    for (int s = 0; s < Streams; ++s) {
+    for (int s = 0; s < kStreams; ++s) {
       for (int v = 0; v < kVectors; ++v) {
         const int col = (panel + s * count) * kPanelWidth + v * kWidth;
         if (col < second.cols) {
@@ -247,16 +246,11 @@ void rounded_matmul(const RoundedRows& scratch, const RoundedView<Value>& second
   const int panels = (second.cols + kPanelWidth - 1) / kPanelWidth;
   const std::ptrdiff_t depth = second.depth + second.depth % 2;
   const auto row = [&](int i) { return scratch.values.data() + i * depth; };
+  int panel = 0;
   if (output.rows == 1) {
-    // A product of one row waits for memory: reading at several places far from one another, each
-    // of them on and on, keeps more of it on its way than reading neighbours does.
-    constexpr int kStreams = 3;
     const int each = panels / kStreams;
-    multiply_row<Arch, kStreams>(row(0), scratch.scales[0], second, 0, each, start.data,
-                                 output.data);
-    multiply_row<Arch, 1>(row(0), scratch.scales[0], second, kStreams * each,
-                          panels - kStreams * each, start.data, output.data);
-    return;
+    multiply_row<Arch>(row(0), scratch.scales[0], second, each, start.data, output.data);
+    panel = kStreams * each;
   }
   // Rows times vectors is the number of running sums: as many as 16 registers hold beside the
   // operands.
@@ -265,7 +259,7 @@ void rounded_matmul(const RoundedRows& scratch, const RoundedView<Value>& second
   constexpr int kParts = kPanelVectors / kVectors;
   // Rows whose sums wait to be scaled together: whole groups.
   constexpr int kRows = 8 * kRowGroup;
-  for (int panel = 0; panel < panels; ++panel) {
+  for (; panel < panels; ++panel) {
     const Value* data = second.data + panel * second.panel_stride;
     const int col = panel * kPanelWidth;
     const int cols = std::min(kPanelWidth, second.cols - col);

@@ -1,6 +1,4 @@
-// Reading ahead. A product of a few rows computes and waits for memory in turns: its first pass
-// over a panel of weights brings the panel near, the passes after it find it there. Reading a
-// little of the next panel at every step spreads that over all passes. WebAssembly has no
+// How weights come from memory, which a product of a few rows waits for. WebAssembly has no
 // instruction that asks for memory early.
 #pragma once
 
@@ -8,7 +6,13 @@
 
 namespace relata::kernels {
 
-/// A walk through the values of a panel, `step` of them at a time.
+/// Places at which a product of one row reads weights, far from one another, each of them on and
+/// on: that keeps more on its way than reading neighbours does.
+inline constexpr int kStreams = 3;
+
+/// A walk through the next panel's values, `step` of them at a time. The first of a product's
+/// passes over a panel brings it near, those after it find it there; reading a little of the next
+/// one at every step spreads the waiting over all of them.
 template <class Value>
 struct Ahead {
   const Value* at;
