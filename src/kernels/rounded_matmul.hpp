@@ -171,32 +171,22 @@ template <class Arch, int Rows, int Vectors, class Value>
   }
 }
 
-/// sum * column scale * row scale + start at column `col`.
+/// output [cols] = sums * column scale * row scale + start (column scales and start null: 1 and 0).
+/// There are sums and column scales in whole vectors.
 template <class Arch>
-simd::Floats<Arch> scaled(const simd::Ints<Arch>& sum, const float* column_scales, float row_scale,
-                          const float* start, int col, int cols) {
-  // Column scales are padded to whole panels.
-  const simd::Floats<Arch> column_scale =
-      column_scales == nullptr ? simd::Floats<Arch>(1.0F) : simd::load<Arch>(column_scales + col);
-  const auto product = xsimd::to_float(sum) * (column_scale * simd::Floats<Arch>(row_scale));
-  return start == nullptr ? product : product + simd::load_at<Arch>(start, col, cols, 0);
-}
-
-/// output [rows, cols] = sums * column scale * row scale + start (null data: zero). A row of sums
-/// has `stride`, in whole vectors.
-template <class Arch>
-[[gnu::noinline]] void scale_sums(const std::int32_t* sums, int stride, const float* row_scales,
-                                  const float* column_scales, MatrixView<const float> start,
-                                  MatrixView<float> output) {
-  constexpr int kWidth = simd::kWidth<Arch>;
-  for (int col = 0; col < output.cols; col += kWidth) {
-    for (int i = 0; i < output.rows; ++i) {
-      const auto sum = simd::Ints<Arch>::load_unaligned(sums + i * stride + col);
-      simd::store_at<Arch>(
-          output.row(i), col, output.cols,
-          scaled<Arch>(sum, column_scales, row_scales[i],
-                       start.data == nullptr ? nullptr : start.row(i), col, output.cols));
+[[gnu::noinline]] void scale_row(const std::int32_t* sums, float row_scale,
+                                 const float* column_scales, const float* start, float* output,
+                                 int cols) {
+  using Floats = simd::Floats<Arch>;
+  for (int col = 0; col < cols; col += simd::kWidth<Arch>) {
+    const Floats column_scale =
+        column_scales == nullptr ? Floats(1.0F) : simd::load<Arch>(column_scales + col);
+    auto result = xsimd::to_float(simd::Ints<Arch>::load_unaligned(sums + col)) *
+                  (column_scale * Floats(row_scale));
+    if (start != nullptr) {
+      result += simd::load_at<Arch>(start, col, cols, 0);
     }
+    simd::store_at<Arch>(output, col, cols, result);
   }
 }
 
@@ -226,15 +216,17 @@ template <class Arch, class Value>
         values[s] += 2 * kPanelWidth;
       }
     }
+    std::int32_t lanes[kStreams][kPanelWidth];
     for (int s = 0; s < kStreams; ++s) {
       for (int v = 0; v < kVectors; ++v) {
-        const int col = (panel + s * count) * kPanelWidth + v * kWidth;
-        if (col < second.cols) {
-          simd::store_at<Arch>(
-              output, col, second.cols,
-              scaled<Arch>(sums[s][v], second.column_scales, row_scale, start, col, second.cols));
-        }
+        sums[s][v].store_unaligned(lanes[s] + v * kWidth);
       }
+    }
+    for (int s = 0; s < kStreams; ++s) {
+      const int col = (panel + s * count) * kPanelWidth;
+      scale_row<Arch>(lanes[s], row_scale,
+                      second.column_scales == nullptr ? nullptr : second.column_scales + col,
+                      start == nullptr ? nullptr : start + col, output + col, kPanelWidth);
     }
   }
 }
@@ -248,7 +240,7 @@ void rounded_matmul(const RoundedRows& scratch, const RoundedView<Value>& second
   const auto row = [&](int i) { return scratch.values.data() + i * depth; };
   int panel = 0;
   if (output.rows == 1) {
-    const int each = panels / kStreams;
+    const int each = second.cols / kPanelWidth / kStreams;
     multiply_row<Arch>(row(0), scratch.scales[0], second, each, start.data, output.data);
     panel = kStreams * each;
   }
@@ -282,11 +274,12 @@ void rounded_matmul(const RoundedRows& scratch, const RoundedView<Value>& second
         sum_products<Arch, 1, kPanelVectors>(row(first + i), data, second.depth,
                                              Ahead<Value>(data, 0, 0), sums + i * kPanelWidth, 0);
       }
-      scale_sums<Arch>(
-          sums, kPanelWidth, scratch.scales.data() + first,
-          second.column_scales == nullptr ? nullptr : second.column_scales + col,
-          start.data == nullptr ? start : start.slice_rows(first, rows).slice_cols(col, cols),
-          output.slice_rows(first, rows).slice_cols(col, cols));
+      const float* scales = second.column_scales == nullptr ? nullptr : second.column_scales + col;
+      for (i = 0; i < rows; ++i) {
+        scale_row<Arch>(sums + i * kPanelWidth, scratch.scales[static_cast<std::size_t>(first + i)],
+                        scales, start.data == nullptr ? nullptr : start.row(first + i) + col,
+                        output.row(first + i) + col, cols);
+      }
     }
   }
 }
