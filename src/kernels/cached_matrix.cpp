@@ -50,23 +50,24 @@ void CachedMatrix::set(int position, const float* values) {
     keys ? f32_.set_column(position, values) : f32_.set_depth_row(position, values);
     return;
   }
-  const float steps =
-      steps_per_unit(extent_of<Arch>(values, nullptr, head_dim_),
-                     keys ? kLargestKey : kLargestValue, std::numeric_limits<float>::infinity());
+  const Levelled<Arch> row(values, nullptr, head_dim_);
+  const float steps = steps_per_unit(extent_of<Arch>(row), keys ? kLargestKey : kLargestValue,
+                                     std::numeric_limits<float>::infinity());
   scales_[static_cast<std::size_t>(position)] = step_size(steps);
   if (keys) {
     round_pairs<Arch>(
-        values, nullptr, head_dim_, steps, kPanelWidth,
+        row, steps, kPanelWidth,
         rounded_.data() + position / kPanelWidth * panel_stride_ + 2 * (position % kPanelWidth));
     return;
   }
   const simd::Floats<Arch> factor(steps);
-  for_levelled<Arch>(values, nullptr, head_dim_, [&](int k, auto value) {
+  for (int k = 0; k < head_dim_; k += simd::kWidth<Arch>) {
+    const auto value = k + simd::kWidth<Arch> <= head_dim_ ? row.at(k) : row.tail(k);
     // Columns past head_dim are there: panels are whole.
     simd::store_spread<Arch>(rounded_.data() + k / kPanelWidth * panel_stride_ +
                                  2 * (position / 2 * kPanelWidth + k % kPanelWidth) + position % 2,
                              2, value * factor);
-  });
+  }
 }
 
 void CachedMatrix::copy_from(const CachedMatrix& source, int length) {

@@ -1,15 +1,9 @@
 #include "src/kernels/exponential.hpp"
 
-#include <algorithm>
-
 namespace relata::kernels {
 namespace {
 
-constexpr Constant constant(float value) {
-  Constant result{};
-  std::fill_n(result.lanes, kLanes, value);
-  return result;
-}
+constexpr Constant constant(float value) { return {{value, value, value, value}}; }
 
 }  // namespace
 

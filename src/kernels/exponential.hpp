@@ -2,14 +2,13 @@
 
 #include <cstdint>
 
-#include "src/kernels/kernels.hpp"
 #include "src/kernels/simd.hpp"
 
 namespace relata::kernels {
 
-/// A number as whole vectors hold it.
+/// A number as a vector of WebAssembly holds it.
 struct Constant {
-  float lanes[kLanes];
+  float lanes[4];
 };
 
 /// The constants of `exponential`, defined where no compiler sees them: V8 would build each of
@@ -35,7 +34,13 @@ simd::Floats<Arch> exponential(const simd::Floats<Arch>& x) {
   const auto fma = [](const Floats& a, const Floats& b, const Floats& c) {
     return simd::multiply_add<Arch>(a, b, c);
   };
-  const auto vector = [](const Constant& constant) { return simd::load<Arch>(constant.lanes); };
+  const auto vector = [](const Constant& constant) {
+    if constexpr (simd::kWidth<Arch> <= 4) {
+      return simd::load<Arch>(constant.lanes);
+    } else {
+      return Floats(constant.lanes[0]);
+    }
+  };
   const auto term = [&](int i) { return vector(constants.polynomial[i]); };
   const Floats bounded = simd::max<Arch>(x, vector(constants.lowest));
   const Floats rounder = vector(constants.rounder);

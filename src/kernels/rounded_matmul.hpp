@@ -25,36 +25,36 @@ struct Extent {
   float sum = 0;
 };
 
-/// values[k ..] * reach[k ..], a whole vector.
+/// values[k] * reach[k] for k below `depth`, a vector at a time; reach null: ones.
 template <class Arch>
-simd::Floats<Arch> levelled(const float* values, const float* reach, int k) {
-  const auto value = simd::load<Arch>(values + k);
-  return reach == nullptr ? value : value * simd::load<Arch>(reach + k);
-}
-
-/// The same of `depth` values in all, zeros past the end.
-template <class Arch>
-simd::Floats<Arch> levelled_tail(const float* values, const float* reach, int k, int depth) {
-  const int count = std::clamp(depth - k, 0, simd::kWidth<Arch>);
-  const auto value = simd::load_tail<Arch>(values + k, count, 0);
-  return reach == nullptr ? value : value * simd::load_tail<Arch>(reach + k, count, 0);
-}
-
-/// function(k, values[k ..] * reach[k ..]) for one vector after the other, zeros past the end.
-template <class Arch, class Function>
-void for_levelled(const float* values, const float* reach, int depth, const Function& function) {
-  constexpr int kWidth = simd::kWidth<Arch>;
-  const int whole = depth / kWidth * kWidth;
-  for (int k = 0; k < whole; k += kWidth) {
-    function(k, levelled<Arch>(values, reach, k));
+class Levelled {
+ public:
+  Levelled(const float* values, const float* reach, int depth)
+      : values_(values), reach_(reach == nullptr ? kOnes : reach), depth_(depth) {
+    mask_ = reach == nullptr ? 0 : -1;
   }
-  if (whole < depth) {
-    function(whole, levelled_tail<Arch>(values, reach, whole, depth));
+  int depth() const { return depth_; }
+  /// All of the vector is there; k is a multiple of its width.
+  simd::Floats<Arch> at(int k) const {
+    return simd::load<Arch>(values_ + k) * simd::load<Arch>(reach_ + (k & mask_));
   }
-}
+  /// Zeros past the end.
+  simd::Floats<Arch> tail(int k) const {
+    const int count = std::clamp(depth_ - k, 0, simd::kWidth<Arch>);
+    return simd::load_tail<Arch>(values_ + k, count, 0) *
+           simd::load_tail<Arch>(reach_ + (k & mask_), count, 0);
+  }
+
+ private:
+  static constexpr float kOnes[kLanes] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
+  const float* values_;
+  const float* reach_;
+  int depth_;
+  int mask_;  // of k, where reach_ is asked: one loop serves both
+};
 
 template <class Arch>
-[[gnu::noinline]] Extent extent_of(const float* values, const float* reach, int depth) {
+[[gnu::noinline]] Extent extent_of(const Levelled<Arch>& values) {
   constexpr int kWidth = simd::kWidth<Arch>;
   constexpr int kVectors = kLanes / kWidth;
   simd::Floats<Arch> largest(0.0F);
@@ -69,12 +69,12 @@ template <class Arch>
       sums[v] += magnitude;
     }
   };
-  const int whole = depth / kLanes * kLanes;
+  const int whole = values.depth() / kLanes * kLanes;
   for (int k = 0; k < whole; k += kLanes) {
-    add(k, [&](int at) { return levelled<Arch>(values, reach, at); });
+    add(k, [&](int at) { return values.at(at); });
   }
-  if (whole < depth) {
-    add(whole, [&](int at) { return levelled_tail<Arch>(values, reach, at, depth); });
+  if (whole < values.depth()) {
+    add(whole, [&](int at) { return values.tail(at); });
   }
   float lanes[kLanes];
   for (int v = 0; v < kVectors; ++v) {
@@ -96,26 +96,25 @@ inline float steps_per_unit(const Extent& extent, float limit, float budget) {
 /// What one step stands for.
 inline float step_size(float steps) { return steps == 0 ? 0 : 1 / steps; }
 
-/// rounded = values[k] * reach[k] * steps to the nearest integer, pair by pair: pair p at rounded[2
-/// * p * stride]. The last pair of an odd depth ends with a zero.
+/// rounded = values * steps to the nearest integer, pair by pair: pair p at rounded[2 * p *
+/// stride]. The last pair of an odd depth ends with a zero.
 template <class Arch>
-void round_pairs(const float* values, const float* reach, int depth, float steps, int stride,
-                 std::int16_t* rounded) {
+[[gnu::noinline]] void round_pairs(const Levelled<Arch>& values, float steps, int stride,
+                                   std::int16_t* rounded) {
   constexpr int kWidth = simd::kWidth<Arch>;
   const simd::Floats<Arch> factor(steps);
-  const auto pairs_of = [&](const auto& vector_at, int k) {
-    return simd::rounded_pairs<Arch>(vector_at(k) * factor, vector_at(k + kWidth) * factor);
-  };
-  const auto inside = [&](int k) { return levelled<Arch>(values, reach, k); };
-  const auto at_end = [&](int k) { return levelled_tail<Arch>(values, reach, k, depth); };
-  const int whole = depth / (2 * kWidth) * (2 * kWidth);
+  const int whole = values.depth() / (2 * kWidth) * (2 * kWidth);
   for (int k = 0; k < whole; k += 2 * kWidth) {
-    simd::store_pairs<Arch>(rounded + k * stride, stride, pairs_of(inside, k));
+    simd::store_pairs<Arch>(
+        rounded + k * stride, stride,
+        simd::rounded_pairs<Arch>(values.at(k) * factor, values.at(k + kWidth) * factor));
   }
-  if (whole < depth) {
+  if (whole < values.depth()) {
     std::int16_t last[2 * kWidth];
-    simd::store_pairs<Arch>(last, 1, pairs_of(at_end, whole));
-    for (int k = whole; k < depth; k += 2) {
+    simd::store_pairs<Arch>(last, 1,
+                            simd::rounded_pairs<Arch>(values.tail(whole) * factor,
+                                                      values.tail(whole + kWidth) * factor));
+    for (int k = whole; k < values.depth(); k += 2) {
       std::copy_n(last + k - whole, 2, rounded + k * stride);
     }
   }
@@ -129,10 +128,11 @@ void round_rows(MatrixView<const float> all, const float* reach, float budget, i
   for (int i = first; i < last; ++i) {
     const int in_group = i % kRowGroup;
     const bool grouped = i - in_group + kRowGroup <= all.rows;
-    const float steps = steps_per_unit(extent_of<Arch>(all.row(i), reach, all.cols), 32767, budget);
+    const Levelled<Arch> values(all.row(i), reach, all.cols);
+    const float steps = steps_per_unit(extent_of<Arch>(values), 32767, budget);
     scratch.scales[static_cast<std::size_t>(i)] = step_size(steps);
     round_pairs<Arch>(
-        all.row(i), reach, all.cols, steps, grouped ? kRowGroup : 1,
+        values, steps, grouped ? kRowGroup : 1,
         scratch.values.data() + (grouped ? (i - in_group) * depth + 2 * in_group : i * depth));
   }
 }
