@@ -119,7 +119,12 @@ class FetchedFile implements OpenFile {
   async peek(offset: number, length: number): Promise<Uint8Array> {
     const end = Math.min(offset + length, this.size);
     // What comes next anyway is kept, and can be read again.
-    while (offset >= this.#start && end > this.#end && end - this.#end <= kShortGap) {
+    while (
+      this.#reader !== null &&
+      offset >= this.#start &&
+      end > this.#end &&
+      end - this.#end <= kShortGap
+    ) {
       const before = this.#chunk.subarray(Math.min(offset - this.#start, this.#chunk.length));
       if (before.length === 0 && offset > this.#end) break;
       const start = this.#end - before.length;

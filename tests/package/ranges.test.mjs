@@ -142,3 +142,14 @@ test("a part where the whole was asked for is an error", async () => {
     },
   );
 });
+
+test("what is peeked at in a pause is asked for", async () => {
+  await withFile(parted, async (file, asked) => {
+    assert.deepEqual(await file.peek(0, 10), bytes.slice(0, 10));
+    await file.pause();
+    const near = 1 << 19;
+    assert.deepEqual(await file.peek(2, near), bytes.slice(2, 2 + near));
+    assert.deepEqual(await readAt(file, 0, 10), bytes.slice(0, 10));
+    assert.equal(asked[0], null);
+  });
+});
