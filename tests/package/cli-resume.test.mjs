@@ -3,7 +3,7 @@
 import assert from "node:assert/strict";
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { before, test } from "node:test";
 import { Model } from "relata";
@@ -33,6 +33,7 @@ const withRun = (use) =>
     const output = join(at, "out.txt");
     return use([...run, ...flags, "--input", join(at, "in.txt"), "--output", output], output, at);
   });
+const sameText = (file, text) => existsSync(file) && readFileSync(file, "utf8") === text;
 const recordsIn = (file) =>
   readFileSync(file, "utf8")
     .trim()
@@ -96,6 +97,27 @@ test("what is there is not lost: the input itself, results of a run before, line
   });
 });
 
+test("two runs on one file: the one that finds more there than it wrote stops and adds nothing", async () => {
+  await withFolder({}, async (at) => {
+    const output = join(at, "out.txt");
+    const child = spawn(process.execPath, [cli, ...run, ...flags, "--output", output]);
+    const ended = once(child, "close");
+    let stderr = "";
+    child.stderr.on("data", (piece) => {
+      stderr += piece;
+    });
+    child.stdin.write(`${texts[0]}\n`);
+    const first = `${results[0].text}\n`;
+    while (child.exitCode === null && !sameText(output, first))
+      await new Promise((resolve) => setImmediate(resolve));
+    writeFileSync(output, "of another run\n", { flag: "a" });
+    child.stdin.end(`${texts[1]}\n`);
+    assert.deepEqual(await ended, [1, null]);
+    assert.match(stderr, /out\.txt is written to by somebody else as well/);
+    assert.equal(readFileSync(output, "utf8"), `${first}of another run\n`);
+  });
+});
+
 test("lines of other options, of another model or of another input are told, and stay", async () => {
   await withRun((argv, output, at) => {
     const other = join(at, "other.txt");
@@ -156,6 +178,9 @@ test("what has failed is done again, and what fails again stays and is told", as
       recordsIn(output).map(({ error }) => error?.code),
       [undefined, "input_invalid", "input_invalid", undefined, "input_invalid"],
     );
+    // As private as it was, it stays.
+    chmodSync(output, 0o600);
+    const { mode } = statSync(output);
     // One of them is mended meanwhile, two are not, and one more text has come.
     writeFileSync(input, [record(0), record(1), "{}", record(3), "[]", record(5)].join("\n"));
     const { status, stdout, stderr } = relata([...argv, "--resume"]);
@@ -170,6 +195,7 @@ test("what has failed is done again, and what fails again stays and is told", as
       ]),
     );
     assert.deepEqual(readdirSync(at).sort(), ["in.jsonl", "out.jsonl"]);
+    assert.equal(statSync(output).mode, mode);
     // Once all is well there is nothing left to do.
     writeFileSync(input, [0, 1, 2, 3, 4, 5].map(record).join("\n"));
     assert.equal(relata([...argv, "--resume"]).status, 0);
@@ -180,6 +206,17 @@ test("what has failed is done again, and what fails again stays and is told", as
     );
     assert.equal(relata([...argv, "--resume"]).status, 0);
     assert.equal(readFileSync(output, "utf8"), whole);
+  });
+});
+
+test("in plain text, too, what fails again is told", async () => {
+  await withFolder({ "in.jsonl": `${JSON.stringify({ text: texts[0] })}\n{}\n` }, (at) => {
+    const output = join(at, "out.txt");
+    const argv = [...run, ...flags, "--input", join(at, "in.jsonl"), "--output", output];
+    const failed = { status: 1, stdout: "", stderr: relata(argv).stderr };
+    assert.match(failed.stderr, /^relata: text 2: /);
+    assert.deepEqual(relata([...argv, "--resume"]), failed);
+    assert.equal(readFileSync(output, "utf8"), `${results[0].text}\n\n`);
   });
 });
 

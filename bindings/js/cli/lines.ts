@@ -101,14 +101,13 @@ async function doAgain(
       const number = some[i] as number;
       const kept = before.last.get(number);
       const line = lineOf(plan, number, outcome);
-      if (kept === undefined) {
-        tell(number, outcome);
-        if (outcome.error === null) mended.set(number, line);
-      } else if (!outcome.isDrawn && !isSame(kept, line, plan.json)) {
+      if (kept !== undefined && !outcome.isDrawn && !isSame(kept, line, plan.json)) {
         throw new UsageError(
           `line ${number} of --output ${plan.output} is not what this run gives for text ${number}: another model, other options or another input have given it`,
         );
       }
+      tell(number, outcome);
+      if (kept === undefined && outcome.error === null) mended.set(number, line);
     }
   }
   return mended;

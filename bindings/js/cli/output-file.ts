@@ -1,6 +1,6 @@
 // Where results go, a line for each: standard output, or a file that an interrupted run can go on with.
 
-import { open, realpath, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { chmod, open, realpath, rename, rm, stat, truncate, writeFile } from "node:fs/promises";
 import { wordsOf } from "../errors.js";
 import { UsageError } from "./arguments.js";
 import { type Before, kNothingBefore, readBefore, replaced } from "./before.js";
@@ -42,16 +42,28 @@ export async function openOutput({ output, input, resume, json }: OutputPlan): P
   };
   const before = resume && there?.isFile() ? await readBefore(file, json) : kNothingBefore;
   let handle = await open(file, resume ? "a" : "w").catch(unwritable);
+  /** How long the file has to be: longer or shorter, another run writes to it. A pipe has no length. */
+  let due = (await handle.stat()).isFile() ? (there && resume ? there.size : 0) : null;
+  const check = async () => {
+    if (due === null || (await stat(file).catch(unwritable))?.size === due) return;
+    throw new Error(`${file} is written to by somebody else as well: one run at a time`);
+  };
   return {
     before,
     async goOn(mended) {
       if (!there?.isFile()) return;
-      if (mended.size === 0) return truncate(file, before.bytes).catch(unwritable);
+      await check();
+      if (mended.size === 0) {
+        due = before.bytes;
+        return truncate(file, due).catch(unwritable);
+      }
       // Never less than what was there, whenever this ends.
       const path = await realpath(file);
       const part = `${path}.part`;
       try {
         await writeFile(part, replaced(path, mended));
+        await chmod(part, there.mode);
+        due = (await stat(part)).size;
         await rename(part, path);
       } catch (error) {
         await rm(part, { force: true });
@@ -61,7 +73,9 @@ export async function openOutput({ output, input, resume, json }: OutputPlan): P
       handle = await open(path, "a").catch(unwritable);
     },
     async write(text) {
+      await check();
       await handle.appendFile(text).catch(unwritable);
+      if (due !== null) due += Buffer.byteLength(text);
       return true;
     },
     close: () => handle.close().catch(unwritable),
