@@ -178,6 +178,7 @@ test("what has failed is done again, and what fails again stays and is told", as
       recordsIn(output).map(({ error }) => error?.code),
       [undefined, "input_invalid", "input_invalid", undefined, "input_invalid"],
     );
+    writeFileSync(`${output}.part`, "precious");
     // As private as it was, it stays.
     chmodSync(output, 0o600);
     const { mode } = statSync(output);
@@ -194,7 +195,8 @@ test("what has failed is done again, and what fails again stays and is told", as
         i % 5 === 2 || i === 4 ? "input_invalid" : results[i].text,
       ]),
     );
-    assert.deepEqual(readdirSync(at).sort(), ["in.jsonl", "out.jsonl"]);
+    assert.deepEqual(readdirSync(at).sort(), ["in.jsonl", "out.jsonl", "out.jsonl.part"]);
+    assert.equal(readFileSync(`${output}.part`, "utf8"), "precious");
     assert.equal(statSync(output).mode, mode);
     // Once all is well there is nothing left to do.
     writeFileSync(input, [0, 1, 2, 3, 4, 5].map(record).join("\n"));

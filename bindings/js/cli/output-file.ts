@@ -59,7 +59,8 @@ export async function openOutput({ output, input, resume, json }: OutputPlan): P
       }
       // Never less than what was there, whenever this ends.
       const path = await realpath(file);
-      const part = `${path}.part`;
+      // A name that nobody else has given a file.
+      const part = `${path}.${process.pid}.part`;
       try {
         await writeFile(part, replaced(path, mended));
         await chmod(part, there.mode);
