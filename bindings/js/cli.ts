@@ -7,15 +7,27 @@ import { convert } from "./cli/convert.js";
 import { inspect } from "./cli/inspect.js";
 import { print } from "./cli/output.js";
 import { run } from "./cli/run.js";
+import { kSearchFlags } from "./cli/search-flags.js";
 import { wordsOf } from "./errors.js";
 import { RelataError } from "./node.js";
 import { nearest } from "./options.js";
 
+/** The options of a search, as many on a line as fit. */
+function searchHelp(): string {
+  const lines: string[] = [];
+  for (const [flag, takes] of Object.entries(kSearchFlags)) {
+    const words = takes === null ? `--${flag}` : `--${flag} ${takes}`;
+    const last = lines.at(-1);
+    if (last === undefined || last.length + words.length > 116) lines.push(`      ${words}`);
+    else lines[lines.length - 1] = `${last}, ${words}`;
+  }
+  return lines.join(",\n");
+}
+
 const kHelp = `relata: relative-position encoder-decoder Transformers
 
   relata run --model FOLDER [TEXT]     generate from TEXT, or from each line of standard input or of a file
-      --num-beams N, --max-new-tokens N, --do-sample, --top-p N, ...
-                                       every option of a search, as the package has it
+${searchHelp()}
       --dtype f32|int8                 how weights are kept in memory; left out: 8 bits where the file has them
       --threads N                      how many work on one model
       --relation off|keys|values|mirrored|clip=N
@@ -29,13 +41,13 @@ const kHelp = `relata: relative-position encoder-decoder Transformers
                                        there, and with --json do again what failed
       --workers N                      as many threads, each with a model of its own
       --perplexity                     of given pairs, with --target-field NAME ("target") or --target-column NAME|N (2)
-  relata inspect --model FOLDER        print the format, the configuration, the relations, the tensors and their sizes
+  relata inspect FOLDER                print the format, the configuration, the relations, the tensors and their sizes
       --json                           the same as JSON
   relata convert IN OUT                write any model as a folder with model.safetensors, which loads here and, of T5 and Marian, in transformers
       --dtype TYPE                     f32 (default), f16 or int8, which loads at once, only here
   relata --help | --version
 
-FOLDER and IN are paths or URLs; FOLDER may stand without --model in inspect. They name a folder of Hugging Face or CTranslate2,
+ID,ID;ID are lists of ids; WORD… and TEXT… may be given again and again. FOLDER and IN are paths or URLs. They name a folder of Hugging Face or CTranslate2,
 a GGUF file or an .argosmodel package. After -- everything is TEXT. Exit status: 0 done, 1 failed, if only one of many texts,
 2 not understood.
 `;

@@ -85,7 +85,8 @@ async function checkFree(out: string): Promise<void> {
     if (error.code === "ENOENT") return [];
     throw invalidOut(`${out} is no folder to write into: ${wordsOf(error)}`, error);
   });
-  if (existing.length > 0) throw invalidOut(`${out} is there and not empty`);
+  if (existing.length > 0)
+    throw invalidOut(`${out} is there and not empty: name a folder that is not, or empty it`);
 }
 
 function plan(tensors: readonly RawStored[], dtype: StoredDtype): Step[] {

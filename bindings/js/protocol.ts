@@ -132,7 +132,8 @@ export type Request =
 export type Reply =
   | { type: "progress"; progress: Progress }
   | { type: "loaded"; info: ModelInfo }
-  | { type: "step"; id: number; step: Step }
+  /** What came since the last turn. */
+  | { type: "steps"; id: number; steps: readonly Step[] }
   | { type: "ask"; id: number; open: readonly OpenPrefix[] }
   | { type: "done"; id: number; result: Results[Method] }
   /** id 0: the load, or the worker as a whole. */

@@ -71,7 +71,8 @@ function switchOf(value: unknown): { kind: number; clip: number } {
     const { clip } = optionsOf(value, ["clip"], where);
     return { kind: kindOf("clip"), clip: integer(clip, `${where}.clip`, 0) };
   }
-  if (typeof value === "string") return { kind: kindOf(wordOf(value, where, kWords)), clip: 0 };
+  const word = kWords.find((one) => one === value);
+  if (word !== undefined) return { kind: kindOf(word), clip: 0 };
   const words = kWords.map((word) => JSON.stringify(word)).join(", ");
   throw invalid(where, `expected ${words} or { clip: distance }, got ${describe(value)}`);
 }

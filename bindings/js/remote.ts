@@ -31,9 +31,14 @@ class Inbox {
     this.#wake?.();
   }
 
+  /** Throws what has ended it. */
+  check(): void {
+    if (this.#error !== undefined) throw this.#error.reason;
+  }
+
   async next(): Promise<Reply> {
     for (;;) {
-      if (this.#error !== undefined) throw this.#error.reason;
+      this.check();
       const reply = this.#replies.shift();
       if (reply !== undefined) return reply;
       await new Promise<void>((resolve) => {
@@ -90,8 +95,11 @@ export class RemoteEngine implements Backend {
       this.#connection.send({ type: "call", id, method, args } as CallRequest);
       for (;;) {
         const reply = await inbox.next();
-        if (reply.type === "step") {
-          yield reply.step;
+        if (reply.type === "steps") {
+          for (const step of reply.steps) {
+            yield step;
+            inbox.check();
+          }
           continue;
         }
         if (reply.type === "ask") {

@@ -1,4 +1,4 @@
-// The worker's side: hosts one engine and answers messages. Calls run side by side; a step is posted as it comes.
+// The worker's side: hosts one engine and answers messages. Calls run side by side; steps are posted at every turn.
 
 import { Core } from "./core.js";
 import { Engine } from "./engine.js";
@@ -6,7 +6,8 @@ import { RelataError } from "./errors.js";
 import { fetchFolder } from "./fetched.js";
 import type { Ask, CallRequest, Method, Reply, Request, Results } from "./protocol.js";
 import { folderOf } from "./source.js";
-import type { AttentionTrace } from "./types.js";
+import { turn } from "./turn.js";
+import type { AttentionTrace, Step } from "./types.js";
 import { wasmBytes } from "./wasm-bytes.js";
 import { compileCore } from "./wasm-module.js";
 
@@ -68,25 +69,35 @@ function buffersOf(result: Results[Method]): Transferable[] {
 async function call<M extends Method>({ id, method, args }: CallRequest<M>): Promise<void> {
   const controller = new AbortController();
   running.set(id, controller);
+  // A message for each step would cost as much as a tenth of a short step does.
+  let waiting: Step[] = [];
+  const postSteps = () => {
+    if (waiting.length === 0 || controller.signal.aborted) return;
+    post({ type: "steps", id, steps: waiting });
+    waiting = [];
+  };
   try {
     if (engine === undefined)
       throw new RelataError("internal", "worker", "a call came before the model");
     const ask: Ask = (open) =>
       new Promise((resolve) => {
         asking.set(id, resolve);
+        postSteps();
         post({ type: "ask", id, open });
       });
     const steps = engine.call(method, args, { signal: controller.signal, ask });
     for (;;) {
       const { done, value } = await steps.next();
       if (done) {
+        postSteps();
         post({ type: "done", id, result: value }, buffersOf(value));
         return;
       }
-      post({ type: "step", id, step: value });
+      if (waiting.push(value) === 1) void turn().then(postSteps);
     }
   } catch (error) {
     // Whoever cancelled no longer listens.
+    postSteps();
     if (!controller.signal.aborted) postFailure(id, error);
   } finally {
     running.delete(id);

@@ -33,7 +33,7 @@ class BrowserWorker {
       parentPort.on("message", (data) => globalThis.onmessage({ data }));`;
     this.#thread = new Thread(new URL(`data:text/javascript,${encodeURIComponent(code)}`));
     this.#thread.on("message", (data) => {
-      if (data.type === "step") BrowserWorker.steps += 1;
+      if (data.type === "steps") BrowserWorker.steps += data.steps.length;
       this.onmessage?.({ data });
     });
     this.#thread.on("error", (error) => this.onerror?.({ message: error.message }));
