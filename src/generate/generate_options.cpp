@@ -38,6 +38,11 @@ Result<void> check_ids(const char* option, std::span<const int> ids, int vocab_s
   return {};
 }
 
+/// -1: none, which nobody writes as a number.
+Result<void> check_optional_id(const char* option, int id, int vocab_size) {
+  return id == -1 ? Result<void>() : check_range(option, id, 0, vocab_size - 1);
+}
+
 Result<void> check_sequences(const char* option, const std::vector<std::vector<int>>& sequences,
                              int vocab_size) {
   for (const auto& sequence : sequences) {
@@ -69,7 +74,7 @@ Result<void> check_search(const SearchOptions& search, int vocab_size) {
   RELATA_TRY(check_sequences("bad_words_ids", search.bad_words_ids, vocab_size));
   RELATA_TRY(check_ids("suppress_tokens", search.suppress_tokens, vocab_size));
   RELATA_TRY(check_ids("begin_suppress_tokens", search.begin_suppress_tokens, vocab_size));
-  RELATA_TRY(check_range("forced_bos_token_id", search.forced_bos_token_id, -1, vocab_size - 1));
+  RELATA_TRY(check_optional_id("forced_bos_token_id", search.forced_bos_token_id, vocab_size));
   RELATA_TRY(check_ids("forced_eos_token_id", search.forced_eos_token_ids, vocab_size));
   RELATA_TRY(check_number("temperature", search.temperature, 0, kHuge, "a positive number"));
   RELATA_TRY(check_range("top_k", search.top_k, 0, INT_MAX));
@@ -94,8 +99,8 @@ Result<void> check(const Config& config, const GenerateOptions& options) {
     return invalid("min_new_tokens", {"must be from 0 to max_new_tokens, ", most, ", not ",
                                       options.search.min_new_tokens});
   }
-  RELATA_TRY(check_range("decoder_start_token_id", options.decoder_start_token_id, -1,
-                         config.vocab_size - 1));
+  RELATA_TRY(check_optional_id("decoder_start_token_id", options.decoder_start_token_id,
+                               config.vocab_size));
   RELATA_TRY(check_ids("stop_token_ids", options.stop_token_ids, config.vocab_size));
   RELATA_TRY(check_range("max_repeats", options.max_repeats, 0, kMaxTargetLength));
   RELATA_TRY(check_range("max_repeat_ngram", options.max_repeat_ngram, 1, kMaxRepeatNgram));
