@@ -69,7 +69,7 @@ function buffersOf(result: Results[Method]): Transferable[] {
 async function call<M extends Method>({ id, method, args }: CallRequest<M>): Promise<void> {
   const controller = new AbortController();
   running.set(id, controller);
-  // A message for each step would cost as much as a tenth of a short step does.
+  // A message a turn, not one a step: steps may be much shorter than turns.
   let waiting: Step[] = [];
   const postSteps = () => {
     if (waiting.length === 0 || controller.signal.aborted) return;
