@@ -90,7 +90,7 @@ void matmul_edge(const float* input, const float* panel, int depth, const float*
     edge[c] = start == nullptr || c >= cols ? 0 : start[c];
   }
   matmul_tile<Arch, Relaxed, 1, kVectors>(input, 0, panel, depth, edge, 0, edge, 0,
-                                          Ahead<float>(panel, 0, 0));
+                                          Ahead<float>(panel));
   for (int c = 0; c < cols; ++c) {
     output[c] = edge[c];
   }
@@ -133,7 +133,7 @@ void matmul(MatrixView<const float> input, const PackedView& weight, MatrixView<
     for (; first < cols; first += kPanelWidth, panel += weight.panel_stride) {
       matmul_tile<Arch, Relaxed, 1, kVectors, kStreams>(
           input.data, 0, panel, weight.depth, start.data == nullptr ? nullptr : start.data + first,
-          0, output.data + first, 0, Ahead<float>(panel, 0, 0), panels * weight.panel_stride, cols);
+          0, output.data + first, 0, Ahead<float>(panel), panels * weight.panel_stride, cols);
     }
     first = kStreams * cols;
     panel = weight.data + kStreams * panels * weight.panel_stride;

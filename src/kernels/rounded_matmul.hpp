@@ -271,8 +271,8 @@ void rounded_matmul(const RoundedRows& scratch, const RoundedView<Value>& second
         }
       }
       for (; i < rows; ++i) {
-        sum_products<Arch, 1, kPanelVectors>(row(first + i), data, second.depth,
-                                             Ahead<Value>(data, 0, 0), sums + i * kPanelWidth, 0);
+        sum_products<Arch, 1, kPanelVectors>(row(first + i), data, second.depth, Ahead<Value>(data),
+                                             sums + i * kPanelWidth, 0);
       }
       const float* scales = second.column_scales == nullptr ? nullptr : second.column_scales + col;
       for (i = 0; i < rows; ++i) {

@@ -18,6 +18,8 @@ struct Ahead {
   const Value* at;
   int step;
 
+  /// None: it stays where it is.
+  explicit Ahead(const Value* here) : at(here), step(0) {}
   /// The walk through `next` in which `passes` passes take their share each, `row` values at every
   /// step of theirs. Without passes it stays where it is.
   Ahead(const Value* next, int row, int passes) : at(next), step(passes > 0 ? row / passes : 0) {}
