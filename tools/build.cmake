@@ -20,11 +20,12 @@ function(relata_build)
   if(EMSCRIPTEN)
     # No assertion of a library may abort what is shipped, nor name the files of the machine that built it.
     target_compile_definitions(${flags} INTERFACE NDEBUG)
-    target_compile_options(${flags} INTERFACE -msimd128 $<$<BOOL:${arg_THREADS}>:-pthread>)
+    target_compile_options(${flags} INTERFACE -msimd128 $<$<BOOL:${arg_THREADS}>:-sSHARED_MEMORY>)
     target_link_options(
       ${flags}
       INTERFACE
-        $<$<BOOL:${arg_THREADS}>:-pthread>
+        # The threads are our own (bindings/wasm/threads.cpp): POSIX's weigh more than the kernels.
+        $<$<BOOL:${arg_THREADS}>:-sSHARED_MEMORY>
         # What is read from a memory that grows and is shared is checked at every access: we read little.
         $<$<BOOL:${arg_THREADS}>:-Wno-pthreads-mem-growth>
         -sALLOW_MEMORY_GROWTH
@@ -96,13 +97,13 @@ function(relata_build)
   endforeach()
 
   if(EMSCRIPTEN)
-    relata_module(${arg_NAME} "${rooms}" ${arg_THREADS} bindings/wasm)
+    relata_module(${arg_NAME} "${rooms}" bindings/wasm)
     # The first library that has a function gives it.
-    relata_module(${arg_NAME}-relaxed "${arg_NAME}_kernels_relaxed;${rooms}" ${arg_THREADS} bindings/wasm)
+    relata_module(${arg_NAME}-relaxed "${arg_NAME}_kernels_relaxed;${rooms}" bindings/wasm)
     add_custom_target(modules DEPENDS ${arg_NAME} ${arg_NAME}-relaxed)
     if(NOT arg_THREADS)
       # It reads headers: one of it is enough.
-      relata_module(readers "${rooms}" OFF bindings/wasm/readers)
+      relata_module(readers "${rooms}" bindings/wasm/readers)
       target_sources(readers PRIVATE bindings/wasm/allocate.cpp bindings/wasm/sprintf.cpp)
       add_dependencies(modules readers)
     endif()
@@ -110,7 +111,7 @@ function(relata_build)
 endfunction()
 
 # The module of some rooms with the bindings of a folder: <name>.wasm and its glue <name>.js.
-function(relata_module name rooms threads folder)
+function(relata_module name rooms folder)
   file(GLOB bindings CONFIGURE_DEPENDS "${PROJECT_SOURCE_DIR}/${folder}/*.cpp")
   add_executable(${name} ${bindings})
   target_link_libraries(${name} PRIVATE ${rooms})
@@ -131,19 +132,8 @@ function(relata_module name rooms threads folder)
       -sFILESYSTEM=0
       -sINCOMING_MODULE_JS_API=instantiateWasm,wasmBinary
       -sINITIAL_MEMORY=4MB
-      -sMALLOC=emmalloc)
-  if(threads)
-    # Every thread but the caller's is there before the module is: one that waits for others cannot start them.
-    target_link_options(
-      ${name}
-      PRIVATE
-        -sENVIRONMENT=web,worker,node
-        -sPTHREAD_POOL_SIZE=Module.numThreads-1
-        -sPTHREAD_POOL_SIZE_STRICT=2
-        -sEXPORTED_RUNTIME_METHODS=PThread)
-  else()
-    target_link_options(${name} PRIVATE -sENVIRONMENT=web,worker)
-  endif()
+      -sMALLOC=emmalloc
+      -sENVIRONMENT=web,worker)
 endfunction()
 
 # One room of src as a library, relata_room(<build> <room> <libraries>... [TARGET <name>]). A room of headers alone is

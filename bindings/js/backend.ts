@@ -1,6 +1,6 @@
 // From a source to a loaded model, here or in a worker.
 
-import { Core } from "./core.js";
+import { Core, type Host } from "./core.js";
 import { Engine } from "./engine.js";
 import { RelataError } from "./errors.js";
 import * as check from "./options.js";
@@ -14,13 +14,11 @@ import { wasmAddress } from "./wasm-bytes.js";
 import { compileCore } from "./wasm-module.js";
 
 /** What differs between browsers and Node. */
-export interface Platform {
+export interface Platform extends Host {
   /** The absolute address of a string or URL. Throws anything where it is none. */
   resolve(place: string | URL): URL;
   /** The folder at an address. Error: option_invalid. */
   folderAt(address: URL): Folder;
-  /** The bytes of the core at an address. */
-  wasmBytes(address: URL): Promise<ArrayBuffer | Uint8Array>;
 }
 
 type Wasm = NonNullable<LoadOptions["wasm"]>;
@@ -75,12 +73,7 @@ export async function loadBackend(
   }
   const module = await compileCore(wasm instanceof URL ? await platform.wasmBytes(wasm) : wasm);
   checkSignal(watch.signal);
-  return Engine.load(
-    await Core.instantiate(module, numThreads, platform.wasmBytes),
-    folder,
-    dtype,
-    watch,
-  );
+  return Engine.load(await Core.instantiate(module, numThreads, platform), folder, dtype, watch);
 }
 
 /** where: the option the address came by. Error: option_invalid. */

@@ -4,41 +4,54 @@ import { type Failure, RelataError, wordsOf } from "./errors.js";
 import type { RawBuffer, RawFiles, RawInts } from "./raw-files.js";
 import type { RawModule } from "./raw-model.js";
 import type { RawReaders } from "./raw-readers.js";
+import { type StartThread, type Thread, webThread } from "./threads.js";
 import { wasmBytes } from "./wasm-bytes.js";
 import { type BytesOf, startModel, startReaders } from "./wasm-module.js";
+
+/** Where modules and threads come from. */
+export interface Host {
+  /** The bytes of a module at an address. */
+  readonly wasmBytes: BytesOf;
+  readonly startThread: StartThread;
+}
+
+export const kWebHost: Host = { wasmBytes, startThread: webThread };
 
 /** One instance of a module, hence one heap: all of it goes when nobody holds the instance any more. */
 export class Core<Raw extends RawFiles = RawModule> {
   readonly #raw: Raw;
-  readonly #bytesOf: BytesOf;
+  readonly #host: Host;
+  readonly #threads: readonly Thread[];
   #broken: RelataError | undefined;
 
-  private constructor(
-    raw: Raw,
-    bytesOf: BytesOf,
-    readonly numThreads: number,
-  ) {
+  private constructor(raw: Raw, host: Host, threads: readonly Thread[] = []) {
     this.#raw = raw;
-    this.#bytesOf = bytesOf;
+    this.#host = host;
+    this.#threads = threads;
   }
 
-  /** numThreads: above one, the module is one with threads. bytesOf: where the module of readers comes from. */
+  /** numThreads: above one, the module is one with threads. Errors: wasm_unavailable, out_of_memory. */
   static async instantiate(
     module: WebAssembly.Module,
     numThreads = 1,
-    bytesOf: BytesOf = wasmBytes,
+    host: Host = kWebHost,
   ): Promise<Core> {
-    return new Core(await startModel(module, numThreads), bytesOf, numThreads);
+    const { raw, threads } = await startModel(module, numThreads, host.startThread);
+    return new Core(raw, host, threads);
   }
 
   /** A new instance of the module of readers. Error: wasm_unavailable. */
   async readers(): Promise<Core<RawReaders>> {
-    return new Core(await startReaders(this.#bytesOf), this.#bytesOf, 1);
+    return new Core(await startReaders(this.#host.wasmBytes), this.#host);
   }
 
-  /** Ends the module's other threads, and its waiting for their messages, which would hold its memory for ever. */
+  get numThreads(): number {
+    return this.#threads.length + 1;
+  }
+
+  /** Ends the module's other threads, which hold its memory. */
   end(): void {
-    this.#raw.PThread?.terminateRuntime();
+    for (const thread of this.#threads) thread.terminate();
   }
 
   /** One call of the module. Its failures are thrown; after a trap every later call throws the same. */

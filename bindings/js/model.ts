@@ -2,6 +2,7 @@
 // The one public class. What it does happens in a backend: an engine in this thread or in a worker.
 
 import { loadBackend, type Platform } from "./backend.js";
+import { kWebHost } from "./core.js";
 import { disposedError, RelataError } from "./errors.js";
 import { fetchFolder } from "./fetched.js";
 import { eachOf } from "./many.js";
@@ -29,12 +30,11 @@ import type {
   TensorValues,
   Token,
 } from "./types.js";
-import { wasmBytes } from "./wasm-bytes.js";
 
 const browser: Platform = {
   resolve: (place) => new URL(place, globalThis.document?.baseURI ?? globalThis.location?.href),
   folderAt: fetchFolder,
-  wasmBytes,
+  ...kWebHost,
 };
 
 /**

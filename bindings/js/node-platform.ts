@@ -3,6 +3,7 @@
 import { open, readdir, readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
+import { Worker } from "node:worker_threads";
 import type { Platform } from "./backend.js";
 import { RelataError, wordsOf } from "./errors.js";
 import { fetchFolder } from "./fetched.js";
@@ -94,5 +95,15 @@ export const node: Platform = {
         error,
       );
     });
+  },
+  startThread(start) {
+    const worker = new Worker(new URL("./node-thread.js", import.meta.url));
+    // A program ends though it has not disposed of its models.
+    worker.unref();
+    const ready = new Promise((resolve, reject) =>
+      worker.once("message", resolve).once("error", reject),
+    );
+    worker.postMessage(start);
+    return { ready, terminate: () => void worker.terminate() };
   },
 };

@@ -2,9 +2,8 @@
 
 import type { Failure } from "./errors.js";
 
-/** What Emscripten's factory takes: the module is instantiated by us. numThreads: all, before the module starts. */
+/** What Emscripten's factory takes: the module is instantiated by us. */
 export interface ModuleOptions {
-  readonly numThreads: number;
   instantiateWasm(
     imports: WebAssembly.Imports,
     done: (instance: WebAssembly.Instance, module: WebAssembly.Module) => void,
@@ -45,8 +44,6 @@ export type RawShards = readonly [
 
 /** What both modules have. */
 export interface RawFiles {
-  /** Only with threads. */
-  readonly PThread?: { terminateRuntime(): void };
   Bytes: { allocate(count: number): RawBuffer<Uint8Array> | Failure };
   Ints: { allocate(count: number): RawInts | Failure };
   headerSize(prefix: RawBuffer<Uint8Array>, fileSize: number, file: string): number | Failure;

@@ -4,6 +4,7 @@ import { RelataError, wordsOf } from "./errors.js";
 import type { ModuleOptions } from "./raw-files.js";
 import type { RawModule } from "./raw-model.js";
 import type { RawReaders } from "./raw-readers.js";
+import { type StartThread, startThreads, type Thread } from "./threads.js";
 import createModule from "./wasm/relata.js";
 import { readersAddress, threadsGlueAddress } from "./wasm-bytes.js";
 
@@ -42,32 +43,38 @@ export async function compileCore(
   }
 }
 
+/** What a module was made of: its memory is an import where threads share it. */
+interface Started<Raw> {
+  readonly raw: Raw;
+  readonly instance: WebAssembly.Instance;
+  readonly imports: WebAssembly.Imports;
+}
+
 /** Error: wasm_unavailable. */
-async function start<Raw>(
+function start<Raw>(
   create: (options: ModuleOptions) => Promise<Raw>,
   module: WebAssembly.Module,
-  numThreads: number,
   name: string,
-): Promise<Raw> {
-  const { Worker } = globalThis;
-  const raw = await new Promise<Raw>((resolve, reject) => {
+): Promise<Started<Raw>> {
+  return new Promise<Started<Raw>>((resolve, reject) => {
+    let parts: Omit<Started<Raw>, "raw">;
     const instantiateWasm: ModuleOptions["instantiateWasm"] = (imports, done) => {
       // A foreign module fails in `done`, where its exports are looked for.
       WebAssembly.instantiate(module, imports)
-        .then((instance) => done(instance, module))
+        .then((instance) => {
+          parts = { instance, imports };
+          done(instance, module);
+        })
         .catch(reject);
       return {};
     };
-    create({ instantiateWasm, numThreads }).then(resolve, reject);
+    create({ instantiateWasm }).then((raw) => resolve({ raw, ...parts }), reject);
   }).catch((error: unknown) => {
     throw unavailable(name, `${name} cannot be started: ${wordsOf(error)}`, error);
   });
-  // In Node the glue with threads leaves its own here.
-  if (globalThis.Worker !== Worker) globalThis.Worker = Worker;
-  return raw;
 }
 
-/** Only who asks for threads fetches it. Its own workers import it again, by its address. */
+/** Only who asks for threads fetches it. */
 async function threadsGlue(): Promise<typeof createModule> {
   const { href } = threadsGlueAddress();
   const glue = await import(/* @vite-ignore */ href).catch((error: unknown) => {
@@ -76,13 +83,31 @@ async function threadsGlue(): Promise<typeof createModule> {
   return glue.default;
 }
 
-/** An instance of the module that runs models; above one thread, `module` is one with threads. Error: wasm_unavailable. */
+/**
+ * An instance of the module that runs models, and its threads but the first; above one thread, `module` is one with
+ * threads. Errors: wasm_unavailable, out_of_memory.
+ */
 export async function startModel(
   module: WebAssembly.Module,
   numThreads: number,
-): Promise<RawModule> {
-  const create = numThreads > 1 ? await threadsGlue() : createModule;
-  return start(create, module, numThreads, "relata.wasm");
+  startThread: StartThread,
+): Promise<{ raw: RawModule; threads: readonly Thread[] }> {
+  const name = "relata.wasm";
+  if (numThreads === 1) return { raw: (await start(createModule, module, name)).raw, threads: [] };
+  const { raw, instance, imports } = await start(await threadsGlue(), module, name);
+  const memory = Object.values(imports)
+    .flatMap((from) => Object.values(from))
+    .find((value) => value instanceof WebAssembly.Memory) as WebAssembly.Memory;
+  const threads = await startThreads(
+    raw,
+    { module, memory, instance },
+    numThreads,
+    startThread,
+  ).catch((error: unknown) => {
+    if (error instanceof RelataError) throw error;
+    throw unavailable("threads", `threads cannot be started: ${wordsOf(error)}`, error);
+  });
+  return { raw, threads };
 }
 
 /** The bytes of a module at an address. */
@@ -92,7 +117,7 @@ export type BytesOf = (address: URL) => Promise<ArrayBuffer | Uint8Array>;
 export async function startReaders(bytesOf: BytesOf): Promise<RawReaders> {
   const [glue, bytes] = await Promise.all([import("./wasm/readers.js"), bytesOf(readersAddress())]);
   const name = "readers.wasm";
-  return start(glue.default, await compileCore(bytes, name), 1, name);
+  return (await start(glue.default, await compileCore(bytes, name), name)).raw;
 }
 
 function unavailable(where: string, message: string, cause?: unknown): RelataError {

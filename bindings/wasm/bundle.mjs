@@ -7,11 +7,13 @@ import { basename, join } from "node:path";
 import { rolldown } from "rolldown";
 
 const [from, to] = process.argv.slice(2);
-/** For browsers index.js and the worker it starts, node.js for Node, and the command line with its threads. */
+/** For browsers index.js and the workers it starts, the same for Node, and the command line with its threads. */
 const kEntries = {
   index: "index.js",
   worker: "worker.js",
+  "web-thread": "web-thread.js",
   node: "node.js",
+  "node-thread": "node-thread.js",
   cli: "cli.js",
   "line-worker": "cli/line-worker.js",
 };

@@ -2,10 +2,14 @@
 
 #ifdef RELATA_THREADS
 
-#include <pthread.h>
-
+#include <algorithm>
 #include <atomic>
+#include <cstdint>
 #include <vector>
+
+#ifndef __wasm__
+#include <pthread.h>
+#endif
 
 namespace relata {
 namespace {
@@ -14,52 +18,95 @@ namespace {
 /// two decoding steps, shorter than what anybody would notice.
 constexpr int kSpins = 100000;
 
+using Counter = std::atomic<std::uint32_t>;
+
+/// Sleeps until somebody wakes those who wait for the counter, unless it is no longer `seen`. May
+/// wake early.
+void wait(Counter& counter, std::uint32_t seen) {
+#ifdef __wasm__
+  __builtin_wasm_memory_atomic_wait32(reinterpret_cast<int*>(&counter), static_cast<int>(seen), -1);
+#else
+  counter.wait(seen);
+#endif
+}
+
+void wake(Counter& counter) {
+#ifdef __wasm__
+  __builtin_wasm_memory_atomic_notify(reinterpret_cast<int*>(&counter), ~0U);
+#else
+  counter.notify_all();
+#endif
+}
+
+/// The pieces of a call that nobody has taken yet, in one number, so that taking one says of which
+/// call it is: a count of the calls in the upper half, then the number of pieces and the next one.
+struct Ticket {
+  std::uint64_t bits;
+  int next() const { return static_cast<int>(bits & 0xFFFF); }
+  int pieces() const { return static_cast<int>(bits >> 16 & 0xFFFF); }
+  bool has_more() const { return next() < pieces(); }
+};
+
 }  // namespace
 
 struct Parallel::State {
-  pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-  pthread_cond_t called = PTHREAD_COND_INITIALIZER;
-  pthread_cond_t finished = PTHREAD_COND_INITIALIZER;
-  Call call = nullptr;
-  const void* context = nullptr;
-  std::atomic<std::uint32_t> round = 0;  // counts the calls
-  std::atomic<int> pending = 0;          // threads still at work in this round
-  std::atomic<int> sleepers = 0;         // threads that wait for `called`
+  std::atomic<std::uint64_t> ticket = 0;
+  // Of the call whose pieces the ticket has. They change only when none is left.
+  std::atomic<Call> call = nullptr;
+  std::atomic<const void*> context = nullptr;
+  Counter pending = 0;  // pieces of the call that are not done
   std::atomic<bool> caller_sleeps = false;
+  Counter calls = 0;  // for whom sleepers wait
+  std::atomic<int> sleepers = 0;
   std::atomic<bool> busy = false;
   std::atomic<bool> stop = false;
 
+#ifdef __wasm__
+  /// The threads of a memory serve all of its pools.
+  static State shared;
+#else
   struct Member {
     State* state = nullptr;
-    int index = 0;
-    pthread_t thread = {};
+    int thread = 0;
+    pthread_t handle = {};
   };
   std::vector<std::unique_ptr<Member>> members;
+#endif
 
-  /// Waits for a round after `seen`.
-  void await(std::uint32_t seen) {
+  /// Takes pieces until none is left.
+  void work(int thread) {
+    for (;;) {
+      Ticket seen{ticket.load()};
+      if (!seen.has_more()) {
+        return;
+      }
+      // Only if the ticket is still the same are these its call's.
+      const Call function = call.load();
+      const void* argument = context.load();
+      if (!ticket.compare_exchange_strong(seen.bits, seen.bits + 1)) {
+        continue;
+      }
+      function(argument, seen.next(), thread);
+      if (--pending == 0 && caller_sleeps.load()) {
+        wake(pending);
+      }
+    }
+  }
+
+  /// Returns when there may be pieces to take.
+  void await_call() {
     for (int i = 0; i < kSpins; ++i) {
-      if (round.load(std::memory_order_acquire) != seen) {
+      if (Ticket{ticket.load(std::memory_order_acquire)}.has_more()) {
         return;
       }
     }
-    pthread_mutex_lock(&mutex);
     // Announced before the last look: whoever calls after that look sees the sleeper.
     ++sleepers;
-    while (round.load() == seen) {
-      pthread_cond_wait(&called, &mutex);
+    const std::uint32_t seen = calls.load();
+    if (!Ticket{ticket.load()}.has_more() && !stop.load()) {
+      wait(calls, seen);
     }
     --sleepers;
-    pthread_mutex_unlock(&mutex);
-  }
-
-  void begin() {
-    ++round;
-    if (sleepers.load() > 0) {
-      pthread_mutex_lock(&mutex);
-      pthread_cond_broadcast(&called);
-      pthread_mutex_unlock(&mutex);
-    }
   }
 
   void await_all() {
@@ -68,38 +115,70 @@ struct Parallel::State {
         return;
       }
     }
-    pthread_mutex_lock(&mutex);
     caller_sleeps = true;
-    while (pending.load() != 0) {
-      pthread_cond_wait(&finished, &mutex);
+    for (std::uint32_t seen = pending.load(); seen != 0; seen = pending.load()) {
+      wait(pending, seen);
     }
     caller_sleeps = false;
-    pthread_mutex_unlock(&mutex);
   }
 
-  static void* work(void* argument) {
-    const auto& [state, index, thread] = *static_cast<Member*>(argument);
-    for (std::uint32_t seen = 0;; ++seen) {
-      state->await(seen);
-      if (state->stop.load()) {
-        return nullptr;
-      }
-      state->call(state->context, index);
-      if (--state->pending == 0 && state->caller_sleeps.load()) {
-        pthread_mutex_lock(&state->mutex);
-        pthread_cond_signal(&state->finished);
-        pthread_mutex_unlock(&state->mutex);
-      }
+  void wake_sleepers() {
+    if (sleepers.load() > 0) {
+      ++calls;
+      wake(calls);
     }
+  }
+
+  void serve(int thread) {
+    while (!stop.load()) {
+      work(thread);
+      await_call();
+    }
+  }
+
+  void run(int num_pieces, Call function, const void* argument) {
+    if (busy.exchange(true)) {
+      for (int piece = 0; piece < num_pieces; ++piece) {
+        function(argument, piece, 0);
+      }
+      return;
+    }
+    call = function;
+    context = argument;
+    pending = static_cast<std::uint32_t>(num_pieces);
+    const std::uint64_t round = (ticket.load() >> 32) + 1;
+    ticket = round << 32 | static_cast<std::uint64_t>(num_pieces) << 16;
+    wake_sleepers();
+    work(0);
+    await_all();
+    busy = false;
   }
 };
 
-Parallel::Parallel(int num_threads) : state_(std::make_unique<State>()) {
-  for (int index = 1; index < num_threads; ++index) {
+#ifdef __wasm__
+
+Parallel::State Parallel::State::shared;
+
+Parallel::Parallel(int num_threads) : num_threads_(num_threads) {}
+Parallel::~Parallel() = default;
+void Parallel::run(int num_pieces, Call call, const void* context) {
+  State::shared.run(num_pieces, call, context);
+}
+void Parallel::serve(int thread) { State::shared.serve(thread); }
+
+#else
+
+Parallel::Parallel(int num_threads) : num_threads_(1), state_(std::make_unique<State>()) {
+  for (; num_threads_ < num_threads; ++num_threads_) {
     auto member = std::make_unique<State::Member>();
     member->state = state_.get();
-    member->index = index;
-    if (pthread_create(&member->thread, nullptr, &State::work, member.get()) != 0) {
+    member->thread = num_threads_;
+    const auto serve = [](void* argument) -> void* {
+      const auto& of = *static_cast<State::Member*>(argument);
+      of.state->serve(of.thread);
+      return nullptr;
+    };
+    if (pthread_create(&member->handle, nullptr, serve, member.get()) != 0) {
       break;
     }
     state_->members.push_back(std::move(member));
@@ -108,29 +187,55 @@ Parallel::Parallel(int num_threads) : state_(std::make_unique<State>()) {
 
 Parallel::~Parallel() {
   state_->stop = true;
-  state_->begin();
+  ++state_->calls;
+  wake(state_->calls);
   for (const auto& member : state_->members) {
-    pthread_join(member->thread, nullptr);
+    pthread_join(member->handle, nullptr);
   }
 }
 
-int Parallel::num_threads() const { return static_cast<int>(state_->members.size()) + 1; }
+void Parallel::run(int num_pieces, Call call, const void* context) {
+  state_->run(num_pieces, call, context);
+}
 
-void Parallel::run(Call call, const void* context) {
-  State& state = *state_;
-  if (state.busy.exchange(true)) {
-    for (int thread = 0; thread < num_threads(); ++thread) {
-      call(context, thread);
-    }
+#endif
+
+void split(Parallel* parallel, int count, int step, double work, SplitCall call,
+           const void* context) {
+  constexpr double kLeastWork = 1 << 18;  // some ten microseconds
+  // Pieces of about this size let a thread that is free early help one that was held up.
+  constexpr double kPieceWork = 1 << 21;
+  constexpr int kMostPieces = 4;  // a thread
+  const int threads = parallel != nullptr && work >= kLeastWork ? parallel->num_threads() : 1;
+  if (threads == 1) {
+    call(context, 0, count, 0);
     return;
   }
-  state.call = call;
-  state.context = context;
-  state.pending = num_threads() - 1;
-  state.begin();
-  call(context, 0);
-  state.await_all();
-  state.busy = false;
+  struct Share {
+    SplitCall call;
+    const void* context;
+    std::int64_t count;
+    std::int64_t step;
+    std::int64_t pieces;
+    int bound(std::int64_t piece) const {
+      const std::int64_t steps = (count + step - 1) / step;
+      return static_cast<int>(std::min(steps * piece / pieces * step, count));
+    }
+  };
+  const int each = static_cast<int>(std::clamp(work / threads / kPieceWork, 1.0,
+                                               static_cast<double>(kMostPieces)));
+  const Share share{call, context, count, step, static_cast<std::int64_t>(each) * threads};
+  parallel->run(
+      each * threads,
+      [](const void* of, int piece, int thread) {
+        const auto& all = *static_cast<const Share*>(of);
+        const int first = all.bound(piece);
+        const int last = all.bound(piece + 1);
+        if (first < last) {
+          all.call(all.context, first, last, thread);
+        }
+      },
+      &share);
 }
 
 }  // namespace relata
@@ -141,10 +246,17 @@ namespace relata {
 
 struct Parallel::State {};
 
-Parallel::Parallel(int) {}
+Parallel::Parallel(int) : num_threads_(1) {}
 Parallel::~Parallel() = default;
-int Parallel::num_threads() const { return 1; }
-void Parallel::run(Call call, const void* context) { call(context, 0); }
+void Parallel::run(int num_pieces, Call call, const void* context) {
+  for (int piece = 0; piece < num_pieces; ++piece) {
+    call(context, piece, 0);
+  }
+}
+
+void split(Parallel*, int count, int, double, SplitCall call, const void* context) {
+  call(context, 0, count, 0);
+}
 
 }  // namespace relata
 

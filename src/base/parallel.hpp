@@ -1,9 +1,9 @@
-// A pool of threads, passed as an argument to what may split its work. Work is split statically and
-// every result is worked out by one thread in the order it has anyway: the number of threads does
-// not change a bit. A build without threads (RELATA_THREADS unset) has pools of one.
+// A pool of threads, passed as an argument to what may split its work. Work is cut into pieces that
+// do not depend on who takes them, and every result is worked out by one thread in the order it has
+// anyway: the number of threads does not change a bit. A build without threads (RELATA_THREADS
+// unset) has pools of one.
 #pragma once
 
-#include <cstdint>
 #include <memory>
 
 namespace relata {
@@ -11,51 +11,45 @@ namespace relata {
 class Parallel {
  public:
   /// A pool of up to `num_threads` in all, the caller counted: fewer where the system gives fewer.
-  /// Errors: none; at worst the caller works alone.
+  /// In WebAssembly threads are started from outside (serve). Errors: none; at worst the caller
+  /// works alone.
   explicit Parallel(int num_threads);
   Parallel(const Parallel&) = delete;
   Parallel& operator=(const Parallel&) = delete;
   ~Parallel();
 
-  int num_threads() const;
-  /// body(thread) for each thread below num_threads(), the caller being thread 0; returns when all
-  /// are done. A second caller at the same time does all of its work itself. The body must not call
-  /// the pool.
-  template <class Body>
-  void run(const Body& body) {
-    run([](const void* context, int thread) { (*static_cast<const Body*>(context))(thread); },
-        &body);
-  }
+  int num_threads() const { return num_threads_; }
+
+  using Call = void (*)(const void* context, int piece, int thread);
+  /// call(context, piece, thread) for each piece below num_pieces (< 65,536), by whoever of the
+  /// threads is free, the caller being thread 0; returns when all are done. A second caller at the
+  /// same time does all of its work itself, as thread 0. The call must not call the pool.
+  void run(int num_pieces, Call call, const void* context);
+
+  /// WebAssembly: a thread's life in the pools that have it, as thread 1 and up.
+  static void serve(int thread);
 
  private:
-  using Call = void (*)(const void* context, int thread);
-  void run(Call call, const void* context);
-
   struct State;
+  int num_threads_;
   std::unique_ptr<State> state_;
 };
 
-/// body(first, last, thread) over [0, count) in one share per thread of the pool (null: one share),
-/// each beginning at a multiple of `step`. Too little work (in multiply-adds) is not worth a
-/// thread.
+/// How split calls: [first, last) of the work, and the thread below num_threads() that does it.
+using SplitCall = void (*)(const void* context, int first, int last, int thread);
+void split(Parallel* parallel, int count, int step, double work, SplitCall call,
+           const void* context);
+
+/// body(first, last, thread) over [0, count), in pieces that begin at a multiple of `step`, for the
+/// threads of the pool (null: one piece). Too little work (in multiply-adds) is not worth a thread.
 template <class Body>
 void split(Parallel* parallel, int count, int step, double work, const Body& body) {
-  constexpr double kLeastWork = 1 << 18;  // some ten microseconds
-  const int threads = parallel != nullptr && work >= kLeastWork ? parallel->num_threads() : 1;
-  if (threads == 1) {
-    body(0, count, 0);
-    return;
-  }
-  const std::int64_t steps = (static_cast<std::int64_t>(count) + step - 1) / step;
-  parallel->run([&](int thread) {
-    const auto bound = [&](int share) {
-      const std::int64_t at = steps * share / threads * step;
-      return static_cast<int>(at < count ? at : count);
-    };
-    if (bound(thread) < bound(thread + 1)) {
-      body(bound(thread), bound(thread + 1), thread);
-    }
-  });
+  split(
+      parallel, count, step, work,
+      [](const void* context, int first, int last, int thread) {
+        (*static_cast<const Body*>(context))(first, last, thread);
+      },
+      &body);
 }
 
 }  // namespace relata

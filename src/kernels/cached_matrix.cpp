@@ -5,6 +5,7 @@
 
 #include "src/kernels/matmul.hpp"
 #include "src/kernels/rounded_matmul.hpp"
+#include "src/kernels/rounding.hpp"
 
 namespace relata::kernels {
 namespace {
@@ -14,6 +15,7 @@ using Arch = simd::BuildArch;
 // Precision of a key or value against that of its partner: both share the 32 bits of a sum.
 constexpr int kLargestKey = 4095;
 constexpr int kLargestValue = 2047;
+constexpr int kLargestPartner = 32767;
 /// No sequence is longer than this. The budget of a row of weights holds for any length, so that a
 /// row does not depend on the others of its tile.
 constexpr int kMostPositions = 1 << 20;
@@ -55,8 +57,8 @@ void CachedMatrix::set(int position, const float* values) {
                                      std::numeric_limits<float>::infinity());
   scales_[static_cast<std::size_t>(position)] = step_size(steps);
   if (keys) {
-    round_pairs<Arch>(
-        row, steps, kPanelWidth,
+    round_values<Arch>(
+        Scheme::pairs, row, steps, kPanelWidth,
         rounded_.data() + position / kPanelWidth * panel_stride_ + 2 * (position % kPanelWidth));
     return;
   }
@@ -91,12 +93,16 @@ PackedView CachedMatrix::f32(int length) const {
                                    : f32_.view(head_dim_, length);
 }
 
-Int16View CachedMatrix::rounded(int length) const {
-  return role_ == CachedRole::keys
-             ? Int16View{rounded_.data(), scales_.data(), nullptr, round_up_to_vector(length),
-                         head_dim_,       panel_stride_}
-             : Int16View{rounded_.data(), nullptr, scales_.data(),
-                         head_dim_,       length,  panel_stride_};
+RoundedView CachedMatrix::rounded(int length) const {
+  const bool keys = role_ == CachedRole::keys;
+  return {reinterpret_cast<const std::byte*>(rounded_.data()),
+          keys ? scales_.data() : nullptr,
+          keys ? nullptr : scales_.data(),
+          nullptr,
+          keys ? round_up_to_vector(length) : head_dim_,
+          keys ? head_dim_ : length,
+          panel_stride_ * static_cast<std::ptrdiff_t>(sizeof(std::int16_t)),
+          &kRoundedKernels<Pairs<Arch, std::int16_t>>};
 }
 
 void matmul(MatrixView<const float> input, const CachedMatrix& cached, int length,
@@ -105,12 +111,13 @@ void matmul(MatrixView<const float> input, const CachedMatrix& cached, int lengt
     matmul<Arch, simd::kRelaxed>(input, cached.f32(length), start, output);
     return;
   }
-  const Int16View second = cached.rounded(length);
+  const RoundedView second = cached.rounded(length);
   const float budget = cached.role() == CachedRole::keys
                            ? rounding_budget(kLargestKey, second.depth)
                            : rounding_budget(kLargestValue, kMostPositions);
-  round_rows<Arch>(input, second.reach, budget, 0, input.rows, scratch);
-  rounded_matmul<Arch>(scratch, second, start, output);
+  round_rows<Arch>(Scheme::pairs, input, second.reach, kLargestPartner, budget, 0, input.rows,
+                   scratch);
+  rounded_matmul(scratch, second, start, output);
 }
 
 }  // namespace relata::kernels

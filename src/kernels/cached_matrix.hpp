@@ -31,7 +31,7 @@ class CachedMatrix {
   /// The first `length` positions as second operand; keys in whole vectors, of which those past
   /// `length` are to be computed and never read.
   PackedView f32(int length) const;
-  Int16View rounded(int length) const;
+  RoundedView rounded(int length) const;
 
  private:
   CachedRole role_ = CachedRole::keys;

@@ -7,7 +7,7 @@
 #include "src/kernels/elementwise.hpp"
 #include "src/kernels/matmul.hpp"
 #include "src/kernels/normalise.hpp"
-#include "src/kernels/rounded_matmul.hpp"
+#include "src/kernels/rounding.hpp"
 #include "src/kernels/simd.hpp"
 #include "src/kernels/softmax.hpp"
 #include "src/kernels/weight_matrix.hpp"
@@ -35,10 +35,12 @@ void matmul(Parallel* parallel, MatrixView<const float> input, const WeightMatri
             const float* bias, RoundedRows& scratch, MatrixView<float> output) {
   const double work = static_cast<double>(input.rows) * weight.cols() * weight.depth();
   const bool rounded = weight.type() == WeightType::int8;
+  const RoundedView second = weight.int8();
   if (rounded) {
-    split(parallel, input.rows, kRowGroup, work / 64, [&](int first, int last, int) {
-      round_rows<Arch>(input, weight.int8().reach, rounding_budget(127, weight.depth()), first,
-                       last, scratch);
+    const Scheme scheme = weight.scheme();
+    split(parallel, input.rows, row_group(scheme), work / 64, [&](int first, int last, int) {
+      round_rows<Arch>(scheme, input, second.reach, kLargestInput,
+                       rounding_budget(127, second.depth), first, last, scratch);
     });
   }
   split(parallel, weight.cols(), kPanelWidth, work, [&](int first, int last, int) {
@@ -47,7 +49,7 @@ void matmul(Parallel* parallel, MatrixView<const float> input, const WeightMatri
     const MatrixView<const float> start{bias != nullptr ? bias + first : nullptr, target.rows,
                                         target.cols, 0};
     if (rounded) {
-      rounded_matmul<Arch>(scratch, weight.int8().slice_cols(first, last), start, target);
+      rounded_matmul(scratch, second.slice_cols(first, last), start, target);
     } else {
       matmul<Arch, simd::kRelaxed>(input, weight.f32().view().slice_cols(first, last), start,
                                    target);

@@ -16,7 +16,7 @@ namespace relata::kernels {
 template <class Arch, bool Relaxed, int Rows, int Vectors, int Panels = 1>
 void matmul_tile(const float* input, int input_stride, const float* panel, int depth,
                  const float* start, int start_stride, float* output, int output_stride,
-                 Ahead<float> ahead, std::ptrdiff_t panel_stride = 0, int panel_cols = 0) {
+                 Ahead ahead, std::ptrdiff_t panel_stride = 0, int panel_cols = 0) {
   using Floats = simd::Floats<Arch>;
   constexpr int kVectors = Panels * Vectors;
   const auto column = [panel_cols](int v) {
@@ -65,7 +65,7 @@ void matmul_panel(MatrixView<const float> input, const float* panel, int depth,
   // Rows times vectors is the number of running sums: as many as 16 registers hold beside the
   // operands.
   constexpr int kRows = 8 / Vectors < 4 ? 8 / Vectors : 4;
-  Ahead<float> ahead(next == nullptr ? panel : next, kPanelWidth,
+  Ahead ahead(next == nullptr ? panel : next, kPanelWidth * static_cast<int>(sizeof(float)),
                      next == nullptr ? 0 : input.rows / kRows);
   int i = 0;
   for (; i + kRows <= input.rows; i += kRows) {
@@ -90,7 +90,7 @@ void matmul_edge(const float* input, const float* panel, int depth, const float*
     edge[c] = start == nullptr || c >= cols ? 0 : start[c];
   }
   matmul_tile<Arch, Relaxed, 1, kVectors>(input, 0, panel, depth, edge, 0, edge, 0,
-                                          Ahead<float>(panel));
+                                          Ahead(panel));
   for (int c = 0; c < cols; ++c) {
     output[c] = edge[c];
   }
@@ -133,7 +133,7 @@ void matmul(MatrixView<const float> input, const PackedView& weight, MatrixView<
     for (; first < cols; first += kPanelWidth, panel += weight.panel_stride) {
       matmul_tile<Arch, Relaxed, 1, kVectors, kStreams>(
           input.data, 0, panel, weight.depth, start.data == nullptr ? nullptr : start.data + first,
-          0, output.data + first, 0, Ahead<float>(panel), panels * weight.panel_stride, cols);
+          0, output.data + first, 0, Ahead(panel), panels * weight.panel_stride, cols);
     }
     first = kStreams * cols;
     panel = weight.data + kStreams * panels * weight.panel_stride;

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "src/kernels/kernels.hpp"
+#include "src/kernels/rounded.hpp"
 #include "src/kernels/simd.hpp"
 
 namespace relata::kernels {
@@ -135,19 +136,30 @@ void round_weights(const float* values, const float* reach, float scale, int cou
   });
 }
 
+/// Where integer k of a panel's column is in it.
+inline std::ptrdiff_t place_in_panel(Scheme scheme, int col, int k) {
+  const int each = together(scheme);
+  return static_cast<std::ptrdiff_t>(k / each * kPanelWidth + col) * each + k % each;
+}
+
 /// Puts rows of 8-bit weights, `count` values each and stride bytes apart, into a panel from its
 /// column `col` on.
 template <class Arch>
-void place_rows(const std::int8_t* rows, std::ptrdiff_t stride, int num_rows, int count, int col,
-                std::int8_t* panel) {
+void place_rows(Scheme scheme, const std::int8_t* rows, std::ptrdiff_t stride, int num_rows,
+                int count, int col, std::int8_t* panel) {
+  const int whole = count / together(scheme);
   int done = 0;
   if (num_rows == kPanelWidth) {
-    interleave<simd::Pairs<Arch>>(rows, stride, count / 2, reinterpret_cast<std::int16_t*>(panel));
-    done = count - count % 2;
+    if (scheme == Scheme::pairs) {
+      interleave<simd::Pairs<Arch>>(rows, stride, whole, reinterpret_cast<std::int16_t*>(panel));
+    } else {
+      interleave<simd::Floats<Arch>>(rows, stride, whole, reinterpret_cast<float*>(panel));
+    }
+    done = whole * together(scheme);
   }
   for (int i = 0; i < num_rows; ++i) {
     for (int k = done; k < count; ++k) {
-      panel[(k / 2 * kPanelWidth + col + i) * 2 + k % 2] = rows[i * stride + k];
+      panel[place_in_panel(scheme, col + i, k)] = rows[i * stride + k];
     }
   }
 }
@@ -170,9 +182,9 @@ int least_of(const std::int8_t* values, std::size_t count) {
 
 /// Rounds rows [n, depth] of a weight, with a scale each, into a panel from its column `col` on.
 template <class Arch>
-void round_rows_into(MatrixView<const float> rows, const float* reach, const float* scales, int col,
-                     std::int8_t* panel) {
-  // So much of every row at a time stays close; even, so that no pair is cut.
+void round_rows_into(Scheme scheme, MatrixView<const float> rows, const float* reach,
+                     const float* scales, int col, std::int8_t* panel) {
+  // So much of every row at a time stays close; whole quads, so that none is cut.
   constexpr int kChunk = 128;
   std::int8_t chunk[kPanelWidth * kChunk];
   for (int k = 0; k < rows.cols; k += kChunk) {
@@ -180,7 +192,7 @@ void round_rows_into(MatrixView<const float> rows, const float* reach, const flo
     for (int i = 0; i < rows.rows; ++i) {
       round_weights<Arch>(rows.row(i) + k, reach + k, scales[i], count, chunk + i * kChunk);
     }
-    place_rows<Arch>(chunk, kChunk, rows.rows, count, col,
+    place_rows<Arch>(scheme, chunk, kChunk, rows.rows, count, col,
                      panel + static_cast<std::ptrdiff_t>(k) * kPanelWidth);
   }
 }

@@ -4,14 +4,14 @@
 // Weights: q[c][k] * column_scale[c] * reach[k] with 8 bits each. reach[k], the largest weight of
 // input k against the largest of its column c, levels the inputs before rounding: one whose weights
 // are all small would otherwise lose its precision to its neighbours. Keys and values: 16 bits, a
-// scale for every position. The first operand carries the reach instead; it is rounded to 16 bits,
-// one scale per row, to as many steps as the 32-bit sums can hold.
+// scale for every position. The first operand carries the reach instead; it is rounded, one scale
+// per row, to 14 bits beside weights and else to 16, or to as many steps as the 32-bit sums can
+// hold.
 #pragma once
 
 #include <algorithm>
-#include <cmath>
+#include <cstddef>
 #include <cstdint>
-#include <limits>
 
 #include "src/kernels/rounded.hpp"
 #include "src/kernels/simd.hpp"
@@ -19,169 +19,128 @@
 
 namespace relata::kernels {
 
-/// The largest magnitude among values[k] * reach[k], and their sum: the same bits in every width.
-struct Extent {
-  float largest = 0;
-  float sum = 0;
+/// The scheme of pairs: how its operands are read and multiplied. A row is one row of integers.
+template <class Architecture, class Type>
+struct Pairs {
+  using Arch = Architecture;
+  using Value = Type;
+  static constexpr Scheme kScheme = Scheme::pairs;
+
+  static auto load(const std::byte* values) {
+    return simd::load_pairs<Arch>(reinterpret_cast<const Value*>(values));
+  }
+  static auto broadcast(const std::int16_t* row) { return simd::broadcast_pair<Arch>(row); }
+  static auto add(const simd::Pairs<Arch>& a, const simd::Pairs<Arch>& b,
+                  const simd::Ints<Arch>& sums) {
+    return simd::add_pair_products<Arch>(a, b, sums);
+  }
+  /// The sums of products with a row's integers.
+  static auto whole(const std::int32_t* sums, const std::int32_t*, int) {
+    return simd::Ints<Arch>::load_unaligned(sums);
+  }
 };
 
-/// values[k] * reach[k] for k below `depth`, a vector at a time; reach null: ones.
-template <class Arch>
-class Levelled {
- public:
-  Levelled(const float* values, const float* reach, int depth)
-      : values_(values), reach_(reach == nullptr ? kOnes : reach), depth_(depth) {
-    mask_ = reach == nullptr ? 0 : -1;
-  }
-  int depth() const { return depth_; }
-  /// All of the vector is there; k is a multiple of its width.
-  simd::Floats<Arch> at(int k) const {
-    return simd::load<Arch>(values_ + k) * simd::load<Arch>(reach_ + (k & mask_));
-  }
-  /// Zeros past the end.
-  simd::Floats<Arch> tail(int k) const {
-    const int count = std::clamp(depth_ - k, 0, simd::kWidth<Arch>);
-    return simd::load_tail<Arch>(values_ + k, count, 0) *
-           simd::load_tail<Arch>(reach_ + (k & mask_), count, 0);
-  }
+/// The scheme of quads. A row is two rows of digits.
+template <class Architecture>
+struct Quads {
+  using Arch = Architecture;
+  using Value = std::int8_t;
+  static constexpr Scheme kScheme = Scheme::quads;
 
- private:
-  static constexpr float kOnes[kLanes] = {1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1};
-  const float* values_;
-  const float* reach_;
-  int depth_;
-  int mask_;  // of k, where reach_ is asked: one loop serves both
+  static auto load(const std::byte* values) {
+    return simd::Bytes<Arch>::load_unaligned(reinterpret_cast<const Value*>(values));
+  }
+  static auto broadcast(const std::int16_t* row) { return simd::broadcast_quad<Arch>(row); }
+  static auto add(const simd::Bytes<Arch>& a, const simd::Bytes<Arch>& b,
+                  const simd::Ints<Arch>& sums) {
+    return simd::add_quad_products<Arch>(a, b, sums);
+  }
+  /// From the sums of the higher digits and, kPanelWidth further, of the lower ones. In between they
+  /// may leave 32 bits, in the end they are back.
+  static auto whole(const std::int32_t* sums, const std::int32_t* offsets, int col) {
+    return (simd::Ints<Arch>::load_unaligned(sums) << 7) +
+           simd::Ints<Arch>::load_unaligned(sums + kPanelWidth) -
+           simd::Ints<Arch>::load_unaligned(offsets + col);
+  }
 };
 
+/// offsets [kPanelWidth] = 8192 times the sum of each column of a panel of quads: what digits of
+/// integers plus 8192 give too much.
 template <class Arch>
-[[gnu::noinline]] Extent extent_of(const Levelled<Arch>& values) {
+void find_offsets(const std::int8_t* panel, int depth, std::int32_t* offsets) {
   constexpr int kWidth = simd::kWidth<Arch>;
-  constexpr int kVectors = kLanes / kWidth;
-  simd::Floats<Arch> largest(0.0F);
-  simd::Floats<Arch> sums[kVectors];
-  for (int v = 0; v < kVectors; ++v) {
-    sums[v] = simd::Floats<Arch>(0.0F);
-  }
-  const auto add = [&](int k, const auto& vector_at) {
-    for (int v = 0; v < kVectors; ++v) {
-      const auto magnitude = xsimd::abs(vector_at(k + v * kWidth));
-      largest = simd::max<Arch>(largest, magnitude);
-      sums[v] += magnitude;
+  const simd::Bytes<Arch> ones(std::int8_t{1});
+  for (int col = 0; col < kPanelWidth; col += kWidth) {
+    simd::Ints<Arch> sums(0);
+    for (int k = 0; k < depth; k += 4) {
+      sums = simd::add_quad_products<Arch>(
+          simd::Bytes<Arch>::load_unaligned(panel + k * kPanelWidth + 4 * col), ones, sums);
     }
-  };
-  const int whole = values.depth() / kLanes * kLanes;
-  for (int k = 0; k < whole; k += kLanes) {
-    add(k, [&](int at) { return values.at(at); });
+    (sums << 13).store_unaligned(offsets + col);
   }
-  if (whole < values.depth()) {
-    add(whole, [&](int at) { return values.tail(at); });
-  }
-  float lanes[kLanes];
-  for (int v = 0; v < kVectors; ++v) {
-    sums[v].store_unaligned(lanes + v * kWidth);
-  }
-  return {xsimd::reduce_max(largest), sum_lanes(lanes)};
 }
 
-/// Steps per unit at which values of an extent stay within `limit` each and within `budget`
-/// together. Zero for a row of zeros and for one too small to be divided by; NaN where a value is
-/// no number.
-inline float steps_per_unit(const Extent& extent, float limit, float budget) {
-  if (!(extent.sum <= std::numeric_limits<float>::max())) {
-    return std::numeric_limits<float>::quiet_NaN();
-  }
-  return extent.largest > 1e-30F ? std::min(limit / extent.largest, budget / extent.sum) : 0;
-}
+/// Bytes of a vector of columns and of a panel, as far as they lie together.
+template <class Products>
+inline constexpr int kVectorStep = together(Products::kScheme) *
+                                   static_cast<int>(sizeof(typename Products::Value)) *
+                                   simd::kWidth<typename Products::Arch>;
+template <class Products>
+inline constexpr int kPanelStep = kVectorStep<Products> / simd::kWidth<typename Products::Arch> *
+                                  kPanelWidth;
 
-/// What one step stands for.
-inline float step_size(float steps) { return steps == 0 ? 0 : 1 / steps; }
-
-/// rounded = values * steps to the nearest integer, pair by pair: pair p at rounded[2 * p *
-/// stride]. The last pair of an odd depth ends with a zero.
-template <class Arch>
-[[gnu::noinline]] void round_pairs(const Levelled<Arch>& values, float steps, int stride,
-                                   std::int16_t* rounded) {
+/// result [Rows, kPanelWidth] = Rows rounded rows, or rows of digits, that lie together times the first
+/// Vectors vectors of a panel. A function of its own, called many times: engines compile that best.
+template <class Products, int Rows, int Vectors>
+[[gnu::noinline]] void sum_products(const std::int16_t* rows,
+                                    const std::byte* panel, int depth, Ahead ahead,
+                                    std::int32_t* result) {
+  using Arch = typename Products::Arch;
   constexpr int kWidth = simd::kWidth<Arch>;
-  const simd::Floats<Arch> factor(steps);
-  const int whole = values.depth() / (2 * kWidth) * (2 * kWidth);
-  for (int k = 0; k < whole; k += 2 * kWidth) {
-    simd::store_pairs<Arch>(
-        rounded + k * stride, stride,
-        simd::rounded_pairs<Arch>(values.at(k) * factor, values.at(k + kWidth) * factor));
-  }
-  if (whole < values.depth()) {
-    std::int16_t last[2 * kWidth];
-    simd::store_pairs<Arch>(last, 1,
-                            simd::rounded_pairs<Arch>(values.tail(whole) * factor,
-                                                      values.tail(whole + kWidth) * factor));
-    for (int k = whole; k < values.depth(); k += 2) {
-      std::copy_n(last + k - whole, 2, rounded + k * stride);
-    }
-  }
-}
-
-/// Rounds rows [first, last) of `all`: first at the beginning of a group. reach as RoundedView's.
-template <class Arch>
-void round_rows(MatrixView<const float> all, const float* reach, float budget, int first, int last,
-                RoundedRows& scratch) {
-  const std::ptrdiff_t depth = all.cols + all.cols % 2;
-  for (int i = first; i < last; ++i) {
-    const int in_group = i % kRowGroup;
-    const bool grouped = i - in_group + kRowGroup <= all.rows;
-    const Levelled<Arch> values(all.row(i), reach, all.cols);
-    const float steps = steps_per_unit(extent_of<Arch>(values), 32767, budget);
-    scratch.scales[static_cast<std::size_t>(i)] = step_size(steps);
-    round_pairs<Arch>(
-        values, steps, grouped ? kRowGroup : 1,
-        scratch.values.data() + (grouped ? (i - in_group) * depth + 2 * in_group : i * depth));
-  }
-}
-
-/// result [Rows, stride] = Rows rounded rows that lie together times the first Vectors vectors of a
-/// panel. A function of its own, called many times: engines compile that best.
-template <class Arch, int Rows, int Vectors, class Value>
-[[gnu::noinline]] void sum_products(const std::int16_t* rows, const Value* panel, int depth,
-                                    Ahead<Value> ahead, std::int32_t* result, int stride) {
-  constexpr int kWidth = simd::kWidth<Arch>;
+  constexpr int kTogether = together(Products::kScheme);
+  constexpr int kStep = kVectorStep<Products>;
   simd::Ints<Arch> sums[Rows][Vectors];
   for (int r = 0; r < Rows; ++r) {
     for (int v = 0; v < Vectors; ++v) {
       sums[r][v] = simd::Ints<Arch>(0);
     }
   }
-  for (int k = 0; k < depth; k += 2) {
-    simd::Pairs<Arch> seconds[Vectors];
+  for (int k = 0; k < depth; k += kTogether) {
+    decltype(Products::load(panel)) seconds[Vectors];
     for (int v = 0; v < Vectors; ++v) {
-      seconds[v] = simd::load_pairs<Arch>(panel + 2 * v * kWidth);
+      seconds[v] = Products::load(panel + v * kStep);
     }
-    panel += 2 * kPanelWidth;
+    panel += kPanelStep<Products>;
     ahead.read();
     for (int r = 0; r < Rows; ++r) {
-      const auto x = simd::broadcast_pair<Arch>(rows + 2 * r);
+      const auto x = Products::broadcast(rows + 2 * r);
       for (int v = 0; v < Vectors; ++v) {
-        sums[r][v] = simd::add_pair_products<Arch>(seconds[v], x, sums[r][v]);
+        sums[r][v] = Products::add(seconds[v], x, sums[r][v]);
       }
     }
     rows += 2 * Rows;
   }
   for (int r = 0; r < Rows; ++r) {
     for (int v = 0; v < Vectors; ++v) {
-      sums[r][v].store_unaligned(result + r * stride + v * kWidth);
+      sums[r][v].store_unaligned(result + r * kPanelWidth + v * kWidth);
     }
   }
 }
 
-/// output [cols] = sums * column scale * row scale + start (column scales and start null: 1 and 0).
-/// There are sums and column scales in whole vectors.
-template <class Arch>
+/// output [cols] = sums [digits, kPanelWidth] * column scale * row scale + start (null: 0), for the
+/// columns of second from `first` on, kPanelWidth at most. There are sums and column scales in whole
+/// vectors.
+template <class Products>
 [[gnu::noinline]] void scale_row(const std::int32_t* sums, float row_scale,
-                                 const float* column_scales, const float* start, float* output,
-                                 int cols) {
+                                 const RoundedView& second, int first, const float* start,
+                                 float* output, int cols) {
+  using Arch = typename Products::Arch;
   using Floats = simd::Floats<Arch>;
   for (int col = 0; col < cols; col += simd::kWidth<Arch>) {
-    const Floats column_scale =
-        column_scales == nullptr ? Floats(1.0F) : simd::load<Arch>(column_scales + col);
-    auto result = xsimd::to_float(simd::Ints<Arch>::load_unaligned(sums + col)) *
+    const Floats column_scale = second.column_scales == nullptr
+                                    ? Floats(1.0F)
+                                    : simd::load<Arch>(second.column_scales + first + col);
+    auto result = xsimd::to_float(Products::whole(sums + col, second.offsets, first + col)) *
                   (column_scale * Floats(row_scale));
     if (start != nullptr) {
       result += simd::load_at<Arch>(start, col, cols, 0);
@@ -191,97 +150,97 @@ template <class Arch>
 }
 
 /// output = start (or null) + one rounded row * the first kStreams times `count` panels of second.
-template <class Arch, class Value>
+template <class Products>
 [[gnu::noinline]] void multiply_row(const std::int16_t* row, float row_scale,
-                                    const RoundedView<Value>& second, int count, const float* start,
+                                    const RoundedView& second, int count, const float* start,
                                     float* output) {
+  using Arch = typename Products::Arch;
   constexpr int kWidth = simd::kWidth<Arch>;
-  constexpr int kVectors = kPanelWidth / kWidth;
+  constexpr int kDigits = digits(Products::kScheme);
+  constexpr int kTogether = together(Products::kScheme);
+  // As many running sums in every scheme: with digits, a part of the panels at a time.
+  constexpr int kVectors = kPanelWidth / kWidth / kDigits;
   for (int panel = 0; panel < count; ++panel) {
-    simd::Ints<Arch> sums[kStreams][kVectors];
-    const Value* values[kStreams];
-    for (int s = 0; s < kStreams; ++s) {
-      values[s] = second.data + (panel + s * count) * second.panel_stride;
-      for (int v = 0; v < kVectors; ++v) {
-        sums[s][v] = simd::Ints<Arch>(0);
-      }
-    }
-    for (int k = 0; k < second.depth; k += 2) {
-      const auto x = simd::broadcast_pair<Arch>(row + k);
+    std::int32_t lanes[kStreams][kDigits][kPanelWidth];
+    for (int part = 0; part < kPanelWidth; part += kVectors * kWidth) {
+      simd::Ints<Arch> sums[kStreams][kDigits][kVectors];
+      const std::byte* values[kStreams];
       for (int s = 0; s < kStreams; ++s) {
-        for (int v = 0; v < kVectors; ++v) {
-          sums[s][v] = simd::add_pair_products<Arch>(
-              simd::load_pairs<Arch>(values[s] + 2 * v * kWidth), x, sums[s][v]);
+        values[s] = second.data + (panel + s * count) * second.panel_stride +
+                    part / kWidth * kVectorStep<Products>;
+        for (int d = 0; d < kDigits; ++d) {
+          for (int v = 0; v < kVectors; ++v) {
+            sums[s][d][v] = simd::Ints<Arch>(0);
+          }
         }
-        values[s] += 2 * kPanelWidth;
       }
-    }
-    std::int32_t lanes[kStreams][kPanelWidth];
-    for (int s = 0; s < kStreams; ++s) {
-      for (int v = 0; v < kVectors; ++v) {
-        sums[s][v].store_unaligned(lanes[s] + v * kWidth);
+      const std::int16_t* at = row;
+      for (int k = 0; k < second.depth; k += kTogether) {
+        decltype(Products::broadcast(at)) x[kDigits];
+        for (int d = 0; d < kDigits; ++d) {
+          x[d] = Products::broadcast(at + 2 * d);
+        }
+        at += kTogether;
+        for (int s = 0; s < kStreams; ++s) {
+          for (int v = 0; v < kVectors; ++v) {
+            const auto weights = Products::load(values[s] + v * kVectorStep<Products>);
+            for (int d = 0; d < kDigits; ++d) {
+              sums[s][d][v] = Products::add(weights, x[d], sums[s][d][v]);
+            }
+          }
+          values[s] += kPanelStep<Products>;
+        }
+      }
+      for (int s = 0; s < kStreams; ++s) {
+        for (int d = 0; d < kDigits; ++d) {
+          for (int v = 0; v < kVectors; ++v) {
+            sums[s][d][v].store_unaligned(lanes[s][d] + part + v * kWidth);
+          }
+        }
       }
     }
     for (int s = 0; s < kStreams; ++s) {
       const int col = (panel + s * count) * kPanelWidth;
-      scale_row<Arch>(lanes[s], row_scale,
-                      second.column_scales == nullptr ? nullptr : second.column_scales + col,
-                      start == nullptr ? nullptr : start + col, output + col, kPanelWidth);
+      scale_row<Products>(lanes[s][0], row_scale, second, col,
+                          start == nullptr ? nullptr : start + col, output + col, kPanelWidth);
     }
   }
 }
 
-/// output [n, cols] = start + rounded rows * second; start as matmul's.
-template <class Arch, class Value>
-void rounded_matmul(const RoundedRows& scratch, const RoundedView<Value>& second,
-                    MatrixView<const float> start, MatrixView<float> output) {
-  const int panels = (second.cols + kPanelWidth - 1) / kPanelWidth;
-  const std::ptrdiff_t depth = second.depth + second.depth % 2;
-  const auto row = [&](int i) { return scratch.values.data() + i * depth; };
-  int panel = 0;
-  if (output.rows == 1) {
-    const int each = second.cols / kPanelWidth / kStreams;
-    multiply_row<Arch>(row(0), scratch.scales[0], second, each, start.data, output.data);
-    panel = kStreams * each;
-  }
-  // Rows times vectors is the number of running sums: as many as 16 registers hold beside the
-  // operands.
-  constexpr int kPanelVectors = kPanelWidth / simd::kWidth<Arch>;
-  constexpr int kVectors = std::min(2, kPanelVectors);
-  constexpr int kParts = kPanelVectors / kVectors;
-  // Rows whose sums wait to be scaled together: whole groups.
-  constexpr int kRows = 8 * kRowGroup;
-  for (; panel < panels; ++panel) {
-    const Value* data = second.data + panel * second.panel_stride;
-    const int col = panel * kPanelWidth;
-    const int cols = std::min(kPanelWidth, second.cols - col);
-    Ahead<Value> ahead(panel + 1 < panels ? data + second.panel_stride : data, 2 * kPanelWidth,
-                       panel + 1 < panels ? output.rows / kRowGroup * kParts : 0);
-    for (int first = 0; first < output.rows; first += kRows) {
-      const int rows = std::min(kRows, output.rows - first);
-      std::int32_t sums[kRows * kPanelWidth];
-      int i = 0;
-      for (; i + kRowGroup <= rows; i += kRowGroup) {
-        for (int part = 0; part < kParts; ++part) {
-          const int offset = part * kVectors * simd::kWidth<Arch>;
-          sum_products<Arch, kRowGroup, kVectors>(row(first + i), data + 2 * offset, second.depth,
-                                                  ahead, sums + i * kPanelWidth + offset,
-                                                  kPanelWidth);
-          ahead.skip(static_cast<int>(depth / 2));
-        }
-      }
-      for (; i < rows; ++i) {
-        sum_products<Arch, 1, kPanelVectors>(row(first + i), data, second.depth, Ahead<Value>(data),
-                                             sums + i * kPanelWidth, 0);
-      }
-      const float* scales = second.column_scales == nullptr ? nullptr : second.column_scales + col;
-      for (i = 0; i < rows; ++i) {
-        scale_row<Arch>(sums + i * kPanelWidth, scratch.scales[static_cast<std::size_t>(first + i)],
-                        scales, start.data == nullptr ? nullptr : start.row(first + i) + col,
-                        output.row(first + i) + col, cols);
-      }
-    }
+/// The vectors of a panel that meet a group of rows at a time. Rows times digits times vectors is
+/// the number of running sums: as many as 16 registers hold beside the operands.
+template <class Arch>
+inline constexpr int kGroupVectors = std::min(2, kPanelWidth / simd::kWidth<Arch>);
+template <class Arch>
+inline constexpr int kPasses = kPanelWidth / simd::kWidth<Arch> / kGroupVectors<Arch>;
+
+template <class Products>
+void multiply_group(const std::int16_t* rows, const std::byte* panel, int depth, Ahead& ahead,
+                    std::int32_t* result) {
+  using Arch = typename Products::Arch;
+  constexpr int kRows = row_group(Products::kScheme) * digits(Products::kScheme);
+  constexpr int kVectors = kGroupVectors<Arch>;
+  for (int pass = 0; pass < kPasses<Arch>; ++pass) {
+    sum_products<Products, kRows, kVectors>(rows, panel + pass * kVectors * kVectorStep<Products>,
+                                            depth, ahead,
+                                            result + pass * kVectors * simd::kWidth<Arch>);
+    ahead.skip((depth + together(Products::kScheme) - 1) / together(Products::kScheme));
   }
 }
+
+template <class Products>
+void multiply_single(const std::int16_t* row, const std::byte* panel, int depth,
+                     std::int32_t* result) {
+  sum_products<Products, digits(Products::kScheme), kPanelWidth / simd::kWidth<typename Products::Arch>>(
+      row, panel, depth, Ahead(panel), result);
+}
+
+template <class Products>
+inline constexpr RoundedKernels kRoundedKernels = {
+    Products::kScheme,          static_cast<int>(sizeof(typename Products::Value)),
+    multiply_group<Products>,   kPasses<typename Products::Arch>,
+    multiply_single<Products>,  multiply_row<Products>,
+    scale_row<Products>,
+};
 
 }  // namespace relata::kernels

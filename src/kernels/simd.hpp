@@ -168,6 +168,50 @@ Ints<Arch> add_pair_products(const Pairs<Arch>& a, const Pairs<Arch>& b, const I
   return sums + Ints<Arch>::load_unaligned(products);
 }
 
+template <class Arch>
+using Bytes = xsimd::batch<std::int8_t, Arch>;
+
+/// The same four bytes for every column.
+template <class Arch>
+Bytes<Arch> broadcast_quad(const void* source) {
+  std::int32_t all = 0;
+  std::memcpy(&all, source, sizeof all);
+  return xsimd::bitwise_cast<std::int8_t>(Ints<Arch>(all));
+}
+
+/// sums[c] + the four products a[c] * b[c], in 32 bits; b is 0..127.
+template <class Arch>
+Ints<Arch> add_quad_products(const Bytes<Arch>& a, const Bytes<Arch>& b, const Ints<Arch>& sums) {
+#if defined(__wasm_relaxed_simd__)
+  if constexpr (kNamedInstructions<Arch>) {
+    return wasm_i32x4_relaxed_dot_i8x16_i7x16_add(a, b, sums);
+  }
+#endif
+  std::int8_t left[4 * kWidth<Arch>];
+  std::int8_t right[4 * kWidth<Arch>];
+  std::int32_t products[kWidth<Arch>] = {};
+  a.store_unaligned(left);
+  b.store_unaligned(right);
+  for (int i = 0; i < 4 * kWidth<Arch>; ++i) {
+    products[i / 4] += left[i] * right[i];
+  }
+  return sums + Ints<Arch>::load_unaligned(products);
+}
+
+/// Whether add_quad_products is an instruction of the machine's rather than several. Where it is
+/// made of others, x86 adds pairs of products in 16 bits, which shows outside of b's range.
+inline bool sums_four_products_at_once() {
+#if defined(__wasm_relaxed_simd__)
+  const volatile std::int8_t most = 127;
+  const volatile std::int8_t all_bits = -1;
+  const v128_t sums = wasm_i32x4_relaxed_dot_i8x16_i7x16_add(
+      wasm_i8x16_splat(most), wasm_i8x16_splat(all_bits), wasm_i32x4_splat(0));
+  return wasm_i32x4_extract_lane(sums, 0) != 2 * 32767;
+#else
+  return false;
+#endif
+}
+
 /// The nearest integers (ties to even), |value| <= 32767, in the lower halves.
 template <class Arch>
 Ints<Arch> rounded(const Floats<Arch>& value) {
@@ -236,6 +280,32 @@ void store_pairs(std::int16_t* target, int stride, const Pairs<Arch>& pairs) {
   pairs.store_unaligned(lanes);
   for (int p = 0; p < kWidth<Arch>; ++p) {
     std::memcpy(target + 2 * p * stride, lanes + 2 * p, 2 * sizeof *lanes);
+  }
+}
+
+/// Stores quad q, of integers within -8192..8191, at target[4 * q * stride]: as integers from 0 on
+/// in two digits of 7 bits, the four higher ones first.
+template <class Arch>
+void store_quads(std::int16_t* target, int stride, const Pairs<Arch>& integers) {
+  const Pairs<Arch> positive = integers + Pairs<Arch>(std::int16_t{8192});
+  const Pairs<Arch> high = positive >> 7;
+  const Pairs<Arch> low = positive & Pairs<Arch>(std::int16_t{127});
+#if defined(__wasm_simd128__)
+  if constexpr (kNamedInstructions<Arch>) {
+    const v128_t digits = wasm_u8x16_narrow_i16x8(high, low);
+    const v128_t quads = wasm_i32x4_shuffle(digits, digits, 0, 2, 1, 3);
+    wasm_v128_store64_lane(target, quads, 0);
+    wasm_v128_store64_lane(target + 4 * stride, quads, 1);
+    return;
+  }
+#endif
+  std::int16_t digits[2][2 * kWidth<Arch>];
+  high.store_unaligned(digits[0]);
+  low.store_unaligned(digits[1]);
+  for (int i = 0; i < 2 * kWidth<Arch>; ++i) {
+    auto* quad = reinterpret_cast<std::int8_t*>(target + i / 4 * 4 * stride);
+    quad[i % 4] = static_cast<std::int8_t>(digits[0][i]);
+    quad[4 + i % 4] = static_cast<std::int8_t>(digits[1][i]);
   }
 }
 

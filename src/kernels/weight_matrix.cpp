@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "src/kernels/packing.hpp"
+#include "src/kernels/rounded_matmul.hpp"
 
 namespace relata::kernels {
 namespace {
@@ -27,10 +28,11 @@ void for_each_panel(int first, int rows, Use use) {
 
 }  // namespace
 
-Result<WeightMatrix> WeightMatrix::allocate(WeightType type, int cols, int depth,
-                                            const char* where) {
+Result<WeightMatrix> WeightMatrix::allocate(WeightType type, int cols, int depth, const char* where,
+                                            Scheme scheme) {
   WeightMatrix matrix;
   matrix.type_ = type;
+  matrix.scheme_ = scheme;
   matrix.cols_ = cols;
   matrix.depth_ = depth;
   if (type == WeightType::f32) {
@@ -38,11 +40,16 @@ Result<WeightMatrix> WeightMatrix::allocate(WeightType type, int cols, int depth
     return matrix;
   }
   const std::uint64_t padded_cols = padded(cols, kPanelWidth);
+  const auto padded_depth = static_cast<std::uint64_t>(in_whole(scheme, depth));
   // Every column is set before it is used; what is past the last one or the last pair is not.
-  const bool whole = cols % kPanelWidth == 0 && depth % 2 == 0;
-  RELATA_TRY(matrix.values_.reset(padded_cols * padded(depth, 2), where,
+  const bool whole = padded_cols * padded_depth == static_cast<std::uint64_t>(cols) *
+                                                       static_cast<std::uint64_t>(depth);
+  RELATA_TRY(matrix.values_.reset(padded_cols * padded_depth, where,
                                   whole ? Fresh::anything : Fresh::zeros));
   RELATA_TRY(matrix.column_scales_.reset(padded_cols, where));
+  if (scheme == Scheme::quads) {
+    RELATA_TRY(matrix.offsets_.reset(padded_cols, where));
+  }
   RELATA_TRY(matrix.reach_.reset(static_cast<std::uint64_t>(depth), where));
   return matrix;
 }
@@ -68,8 +75,9 @@ void WeightMatrix::set_rows(int first, MatrixView<const float> rows) {
   }
   for_each_panel(first, rows.rows, [&](int i, int count) {
     const int col = first + i;
-    round_rows_into<Arch>(rows.slice_rows(i, count), reach_.data(), column_scales_.data() + col,
-                          col % kPanelWidth, panel(col));
+    round_rows_into<Arch>(scheme_, rows.slice_rows(i, count), reach_.data(),
+                          column_scales_.data() + col, col % kPanelWidth, panel(col));
+    find_offsets(col);
   });
 }
 
@@ -82,7 +90,7 @@ bool WeightMatrix::holds_row(int col, const float* row) const {
   bool same = scale == kept_scale;
   for (int k = 0; k < depth_ && same; ++k) {
     const float reach = reach_[static_cast<std::size_t>(k)];
-    const std::int8_t kept = values_[static_cast<std::size_t>(place(col, k))];
+    const std::int8_t kept = integer(col, k);
     std::int8_t rounded[simd::kWidth<Arch>];
     round_weights<Arch>(row + k, &reach, scale, 1, rounded);
     same =
@@ -106,18 +114,21 @@ void WeightMatrix::set_factors(std::span<const float> scales, std::span<const fl
 void WeightMatrix::set_integers(int first, MatrixView<const std::int8_t> rows) {
   for_each_panel(first, rows.rows, [&](int i, int count) {
     const int col = first + i;
-    place_rows<Arch>(rows.row(i), rows.stride, count, depth_, col % kPanelWidth, panel(col));
+    place_rows<Arch>(scheme_, rows.row(i), rows.stride, count, depth_, col % kPanelWidth,
+                     panel(col));
+    find_offsets(col);
   });
 }
 
 void WeightMatrix::copy_integers(int col, std::int8_t* values) const {
   for (int k = 0; k < depth_; ++k) {
-    values[k] = values_[static_cast<std::size_t>(place(col, k))];
+    values[k] = integer(col, k);
   }
 }
 
 std::uint64_t WeightMatrix::bytes() const {
-  return f32_.bytes() + values_.size() + (column_scales_.size() + reach_.size()) * sizeof(float);
+  return f32_.bytes() + values_.size() +
+         (column_scales_.size() + reach_.size() + offsets_.size()) * sizeof(float);
 }
 
 void WeightMatrix::copy_row(int col, float* values) const {
@@ -127,22 +138,33 @@ void WeightMatrix::copy_row(int col, float* values) const {
   }
   const float scale = column_scales_[static_cast<std::size_t>(col)];
   for (int k = 0; k < depth_; ++k) {
-    values[k] = static_cast<float>(values_[static_cast<std::size_t>(place(col, k))]) * scale *
-                reach_[static_cast<std::size_t>(k)];
+    values[k] =
+        static_cast<float>(integer(col, k)) * scale * reach_[static_cast<std::size_t>(k)];
   }
 }
 
-Int8View WeightMatrix::int8() const {
-  return {values_.data(), column_scales_.data(),
-          reach_.data(),  cols_,
-          depth_,         static_cast<std::ptrdiff_t>(padded(depth_, 2)) * kPanelWidth};
+RoundedView WeightMatrix::int8() const {
+  return {reinterpret_cast<const std::byte*>(values_.data()),
+          column_scales_.data(),
+          reach_.data(),
+          offsets_.data(),
+          cols_,
+          depth_,
+          panel_stride(),
+          scheme_ == Scheme::pairs ? &kRoundedKernels<Pairs<Arch, std::int8_t>>
+                                   : &kRoundedKernels<Quads<Arch>>};
 }
 
-std::ptrdiff_t WeightMatrix::place(int col, int k) const {
-  const std::ptrdiff_t panel = col / kPanelWidth;
-  const std::ptrdiff_t pair = k / 2;
-  const std::ptrdiff_t pairs = (depth_ + 1) / 2;
-  return ((panel * pairs + pair) * kPanelWidth + col % kPanelWidth) * 2 + k % 2;
+std::int8_t WeightMatrix::integer(int col, int k) const {
+  return values_[static_cast<std::size_t>(col / kPanelWidth * panel_stride() +
+                                          place_in_panel(scheme_, col % kPanelWidth, k))];
+}
+
+void WeightMatrix::find_offsets(int col) {
+  if (scheme_ == Scheme::quads) {
+    kernels::find_offsets<Arch>(panel(col), depth_,
+                                offsets_.data() + col / kPanelWidth * kPanelWidth);
+  }
 }
 
 }  // namespace relata::kernels

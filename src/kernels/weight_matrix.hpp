@@ -22,7 +22,8 @@ class WeightMatrix {
  public:
   WeightMatrix() = default;
   /// Room for [cols, depth] of a type; every row is to be set. Errors: out_of_memory.
-  static Result<WeightMatrix> allocate(WeightType type, int cols, int depth, const char* where);
+  static Result<WeightMatrix> allocate(WeightType type, int cols, int depth, const char* where,
+                                       Scheme scheme = scheme_of_machine());
   /// int8 only: shows a row [depth] of the weight before any is set. Every row is shown, then set.
   void level(const float* row);
   /// Sets row `col` [depth] of the weight, rounding to the type.
@@ -42,6 +43,7 @@ class WeightMatrix {
   void copy_integers(int col, std::int8_t* values) const;
 
   WeightType type() const { return type_; }
+  Scheme scheme() const { return scheme_; }
   int cols() const { return cols_; }
   int depth() const { return depth_; }
   std::uint64_t bytes() const;
@@ -50,13 +52,19 @@ class WeightMatrix {
 
   const PackedMatrix& f32() const { return f32_; }
   /// See rounded_matmul.hpp for what the numbers mean.
-  Int8View int8() const;
+  RoundedView int8() const;
 
  private:
-  std::ptrdiff_t place(int col, int k) const;
-  std::int8_t* panel(int col) { return values_.data() + place(col / kPanelWidth * kPanelWidth, 0); }
+  std::ptrdiff_t panel_stride() const {
+    return static_cast<std::ptrdiff_t>(in_whole(scheme_, depth_)) * kPanelWidth;
+  }
+  std::int8_t* panel(int col) { return values_.data() + col / kPanelWidth * panel_stride(); }
+  std::int8_t integer(int col, int k) const;
+  /// To be called when integers of column `col`'s panel have been set.
+  void find_offsets(int col);
 
   WeightType type_ = WeightType::f32;
+  Scheme scheme_ = Scheme::pairs;
   bool rounded_before_ = false;  // its integers were given
   int cols_ = 0;
   int depth_ = 0;
@@ -64,6 +72,7 @@ class WeightMatrix {
   AlignedBuffer<std::int8_t> values_;
   AlignedBuffer<float> column_scales_;
   AlignedBuffer<float> reach_;
+  AlignedBuffer<std::int32_t> offsets_;  // of quads
 };
 
 /// The first n rows of output [, cols] = input [n, depth] * weight^T + bias (may be null), the

@@ -1,24 +1,27 @@
 // Products with int8 weights: against double-precision loops over the weights as they are kept, at
-// every tail, number of rows and vector width; and the same bits however many rows there are.
+// every tail, number of rows and vector width; and the same bits however many rows there are, in
+// either scheme.
 #include <doctest/doctest.h>
 
 #include "tests/core/kernels_arch.hpp"
 
 #include "src/kernels/rounded_matmul.hpp"
+#include "src/kernels/rounding.hpp"
 #include "src/kernels/weight_matrix.hpp"
 #include "tests/core/support.hpp"
 
 using namespace relata;
 using namespace relata::test;
 using kernels::RoundedRows;
+using kernels::Scheme;
 using kernels::WeightMatrix;
 using kernels::WeightType;
 
 namespace {
 
-WeightMatrix round_to_int8(const GuardedMatrix& rows) {
+WeightMatrix round_to_int8(const GuardedMatrix& rows, Scheme scheme) {
   const auto view = rows.view();
-  auto weight = WeightMatrix::allocate(WeightType::int8, view.rows, view.cols, "test");
+  auto weight = WeightMatrix::allocate(WeightType::int8, view.rows, view.cols, "test", scheme);
   REQUIRE(weight.ok());
   for (int i = 0; i < view.rows; ++i) {
     weight.value().level(view.row(i));
@@ -38,10 +41,13 @@ RoundedRows scratch_for(int rows, int depth) {
 template <class Arch>
 void product(MatrixView<const float> input, const WeightMatrix& weight, const float* bias,
              RoundedRows& scratch, MatrixView<float> output) {
-  kernels::round_rows<Arch>(input, weight.int8().reach,
+  auto second = weight.int8();
+  second.kernels = weight.scheme() == Scheme::quads
+                       ? &kernels::kRoundedKernels<kernels::Quads<Arch>>
+                       : &kernels::kRoundedKernels<kernels::Pairs<Arch, std::int8_t>>;
+  kernels::round_rows<Arch>(weight.scheme(), input, second.reach, kernels::kLargestInput,
                             kernels::rounding_budget(127, weight.depth()), 0, input.rows, scratch);
-  kernels::rounded_matmul<Arch>(scratch, weight.int8(), {bias, output.rows, output.cols, 0},
-                                output);
+  kernels::rounded_matmul(scratch, second, {bias, output.rows, output.cols, 0}, output);
 }
 
 /// The first cell that is further from the exact product than rounding the activations explains.
@@ -64,9 +70,9 @@ std::string wrong_cell(MatrixView<const float> input, const WeightMatrix& weight
         total += value;
         weights += reach[k] > 0 ? std::abs(row[at]) / reach[k] : 0;
       }
-      // 16 bits each, and 32 bits for the sum of products with as much as 127.
+      // 14 bits each, and 32 bits for the sum of products with as much as 127.
       const double most = (2147483647.0 - 127.0 / 2 * (weight.depth() + 1)) / 127;
-      const double step = std::max(top / 32767, total / most);
+      const double step = std::max(top / 8191, total / most);
       const double allowed = 0.501 * step * weights + 8 * kEpsilon * magnitude;
       if (!(std::abs(output.row(i)[c] - sum) <= allowed)) {
         return std::to_string(i) + ", " + std::to_string(c) + ": " +
@@ -87,24 +93,28 @@ TEST_CASE_TEMPLATE("int8 matmul equals double loops at every size", Width, RELAT
       GuardedMatrix weight(cols, depth, depth + 3), bias(1, cols, cols);
       weight.fill(random);
       bias.fill(random);
-      const WeightMatrix rounded = round_to_int8(weight);
+      const WeightMatrix pairs = round_to_int8(weight, Scheme::pairs);
+      const WeightMatrix quads = round_to_int8(weight, Scheme::quads);
       for (int rows = 1; rows <= 9; ++rows) {
         CAPTURE(cols);
         CAPTURE(depth);
         CAPTURE(rows);
         GuardedMatrix input(rows, depth, depth + 2), plain(rows, cols, cols + 5),
-            biased(rows, cols, cols);
+            biased(rows, cols, cols), by_quads(rows, cols, cols + 1);
         input.fill(random, 3);
         plain.fill_constant(777);
         biased.fill_constant(777);
         RoundedRows scratch = scratch_for(rows, depth);
-        product<Arch>(input.view(), rounded, nullptr, scratch, plain.view());
-        product<Arch>(input.view(), rounded, bias.row(0), scratch, biased.view());
+        product<Arch>(input.view(), pairs, nullptr, scratch, plain.view());
+        product<Arch>(input.view(), pairs, bias.row(0), scratch, biased.view());
+        product<Arch>(input.view(), quads, bias.row(0), scratch, by_quads.view());
         const GuardedMatrix& in = input;
-        CHECK_EQ(wrong_cell(in.view(), rounded, nullptr, plain.view()), "");
-        CHECK_EQ(wrong_cell(in.view(), rounded, bias.row(0), biased.view()), "");
+        CHECK_EQ(wrong_cell(in.view(), pairs, nullptr, plain.view()), "");
+        CHECK_EQ(wrong_cell(in.view(), pairs, bias.row(0), biased.view()), "");
+        CHECK(same_bits(by_quads.view(), biased.view()));
         CHECK(plain.guards_intact());
         CHECK(biased.guards_intact());
+        CHECK(by_quads.guards_intact());
       }
     }
   }
@@ -117,7 +127,7 @@ TEST_CASE("int8: one row and many rows, narrow and wide vectors give the same bi
         emulated(13, cols, cols), alone(1, cols, cols);
     weight.fill(random);
     input.fill(random);
-    const WeightMatrix rounded = round_to_int8(weight);
+    const WeightMatrix rounded = round_to_int8(weight, Scheme::pairs);
     RoundedRows scratch = scratch_for(13, 37);
     kernels::matmul(nullptr, input.view(), rounded, nullptr, scratch, together.view());
     product<Emulated128::Arch>(input.view(), rounded, nullptr, scratch, emulated.view());
@@ -131,15 +141,19 @@ TEST_CASE("int8: one row and many rows, narrow and wide vectors give the same bi
 }
 
 TEST_CASE("int8: sums of the largest values stay inside 32 bits") {
-  for (const int depth : {512, 2048, 8192}) {
-    GuardedMatrix weight(16, depth, depth), input(1, depth, depth), output(1, 16, 16);
-    weight.fill_constant(2);
-    input.fill_constant(-3);
-    const WeightMatrix rounded = round_to_int8(weight);
-    RoundedRows scratch = scratch_for(1, depth);
-    kernels::matmul(nullptr, input.view(), rounded, nullptr, scratch, output.view());
-    // Every activation is rounded alike: half a step each is half a step together.
-    const double steps = std::min(32767.0, 2147483647.0 / 127 / depth);
-    CHECK_LE(std::abs(output.row(0)[7] + 6.0 * depth), 6.0 * depth * 0.51 / steps);
+  for (const auto scheme : {Scheme::pairs, Scheme::quads}) {
+    for (const int depth : {512, 2048, 8192}) {
+      for (const float value : {-3.0F, 3.0F}) {
+        GuardedMatrix weight(16, depth, depth), input(1, depth, depth), output(1, 16, 16);
+        weight.fill_constant(2);
+        input.fill_constant(value);
+        const WeightMatrix rounded = round_to_int8(weight, scheme);
+        RoundedRows scratch = scratch_for(1, depth);
+        product<Emulated128::Arch>(input.view(), rounded, nullptr, scratch, output.view());
+        // Every activation is rounded alike: half a step each is half a step together.
+        const double steps = std::min(8191.0, 2147483647.0 / 127 / depth);
+        CHECK_LE(std::abs(output.row(0)[7] - 2.0 * value * depth), 6.0 * depth * 0.51 / steps);
+      }
+    }
   }
 }

@@ -11,6 +11,7 @@
 using namespace relata;
 using namespace relata::test;
 using kernels::kPanelWidth;
+using kernels::Scheme;
 using kernels::WeightMatrix;
 using kernels::WeightType;
 
@@ -73,7 +74,7 @@ Reference round_plainly(MatrixView<const float> rows) {
   return made;
 }
 
-/// How many integers, scales and reaches differ.
+/// How many integers, scales, reaches and offsets differ.
 int differences(const WeightMatrix& matrix, const Reference& expected) {
   int wrong = 0;
   std::vector<std::int8_t> row(static_cast<std::size_t>(matrix.depth()));
@@ -82,8 +83,13 @@ int differences(const WeightMatrix& matrix, const Reference& expected) {
     const auto at = static_cast<std::size_t>(col);
     matrix.copy_integers(col, row.data());
     wrong += matrix.int8().column_scales[col] == expected.scales[at] ? 0 : 1;
+    int sum = 0;
     for (std::size_t k = 0; k < depth; ++k) {
       wrong += row[k] == expected.values[at * depth + k] ? 0 : 1;
+      sum += expected.values[at * depth + k];
+    }
+    if (matrix.scheme() == Scheme::quads) {
+      wrong += matrix.int8().offsets[col] == 8192 * sum ? 0 : 1;
     }
   }
   for (int k = 0; k < matrix.depth(); ++k) {
@@ -134,24 +140,28 @@ TEST_CASE_TEMPLATE("panels of 8 bits hold the rounded rows at every width and ta
           kernels::widen_reach<Arch>(rows.row(i), depth, reach.data());
         }
         CHECK_EQ(reach, expected.reach);
-        constexpr std::int8_t kGuard = 99;
-        const auto size = static_cast<std::size_t>(depth + depth % 2) * kPanelWidth;
-        std::vector<std::int8_t> panel(size + 1, kGuard);
         for (int i = 0; i < num_rows; ++i) {
           CHECK_EQ(kernels::column_scale<Arch>(rows.row(i), reach.data(), depth),
                    expected.scales[static_cast<std::size_t>(i)]);
         }
-        kernels::round_rows_into<Arch>(std::as_const(rows).view(), reach.data(),
-                                       expected.scales.data(), col, panel.data());
-        std::vector<std::int8_t> plain(size + 1, kGuard);
-        for (int i = 0; i < num_rows; ++i) {
-          for (int k = 0; k < depth; ++k) {
-            const auto at = static_cast<std::size_t>((k / 2 * kPanelWidth + col + i) * 2 + k % 2);
-            plain[at] =
-                static_cast<std::int8_t>(expected.values[static_cast<std::size_t>(i * depth + k)]);
+        for (const int together : {2, 4}) {
+          constexpr std::int8_t kGuard = 99;
+          const auto size =
+              static_cast<std::size_t>((depth + together - 1) / together * together) * kPanelWidth;
+          std::vector<std::int8_t> panel(size + 1, kGuard);
+          kernels::round_rows_into<Arch>(static_cast<Scheme>(together), std::as_const(rows).view(),
+                                         reach.data(), expected.scales.data(), col, panel.data());
+          std::vector<std::int8_t> plain(size + 1, kGuard);
+          for (int i = 0; i < num_rows; ++i) {
+            for (int k = 0; k < depth; ++k) {
+              const auto at = static_cast<std::size_t>(
+                  (k / together * kPanelWidth + col + i) * together + k % together);
+              plain[at] = static_cast<std::int8_t>(
+                  expected.values[static_cast<std::size_t>(i * depth + k)]);
+            }
           }
+          CHECK(panel == plain);
         }
-        CHECK(panel == plain);
       }
     }
   }
@@ -161,6 +171,7 @@ TEST_CASE("a matrix set in panels, row by row or from its integers is the same")
   std::mt19937 random(3);
   for (const int cols : {1, 15, 16, 17, 40}) {
     for (const int depth : {1, 8, 37, 130}) {
+     for (const auto scheme : {Scheme::pairs, Scheme::quads}) {
       CAPTURE(cols);
       CAPTURE(depth);
       GuardedMatrix rows(cols, depth, depth + 1);
@@ -168,7 +179,7 @@ TEST_CASE("a matrix set in panels, row by row or from its integers is the same")
       const auto view = std::as_const(rows).view();
       const Reference expected = round_plainly(view);
       const auto make = [&](WeightType type) {
-        auto matrix = WeightMatrix::allocate(type, cols, depth, "test");
+        auto matrix = WeightMatrix::allocate(type, cols, depth, "test", scheme);
         REQUIRE(matrix.ok());
         for (int i = 0; i < cols; ++i) {
           matrix.value().level(view.row(i));
@@ -184,7 +195,7 @@ TEST_CASE("a matrix set in panels, row by row or from its integers is the same")
       }
       CHECK_EQ(differences(single, expected), 0);
 
-      auto kept = WeightMatrix::allocate(WeightType::int8, cols, depth, "test");
+      auto kept = WeightMatrix::allocate(WeightType::int8, cols, depth, "test", scheme);
       REQUIRE(kept.ok());
       kept.value().set_factors(expected.scales, expected.reach);
       const std::vector<std::int8_t> integers(expected.values.begin(), expected.values.end());
@@ -206,6 +217,7 @@ TEST_CASE("a matrix set in panels, row by row or from its integers is the same")
         floats.copy_row(i, row.data());
         CHECK(std::equal(row.begin(), row.end(), view.row(i)));
       }
+     }
     }
   }
 }

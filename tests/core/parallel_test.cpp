@@ -2,6 +2,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <chrono>
 #include <thread>
 #include <vector>
 
@@ -13,32 +14,56 @@
 using namespace relata;
 using namespace relata::test;
 
-TEST_CASE("split covers every place once, in shares that begin at a multiple of the step") {
+TEST_CASE("split covers every place once, in pieces that begin at a multiple of the step") {
   Parallel pool(3);
   for (const int count : {1, 2, 15, 16, 17, 47, 48, 49, 1000}) {
-    std::vector<std::atomic<int>> times(static_cast<std::size_t>(count));
-    std::atomic<int> misplaced = 0;
-    for (int round = 0; round < 50; ++round) {
-      split(&pool, count, 16, 1e9, [&](int first, int last, int thread) {
-        misplaced += first % 16 != 0 || thread >= pool.num_threads();
-        for (int i = first; i < last; ++i) {
-          ++times[static_cast<std::size_t>(i)];
-        }
-      });
-    }
-    CHECK_EQ(misplaced, 0);
-    for (const auto& of_place : times) {
-      REQUIRE_EQ(of_place, 50);
+    for (const double work : {1e3, 3e5, 1e7, 1e9}) {
+      std::vector<std::atomic<int>> times(static_cast<std::size_t>(count));
+      std::atomic<int> misplaced = 0;
+      for (int round = 0; round < 50; ++round) {
+        split(&pool, count, 16, work, [&](int first, int last, int thread) {
+          misplaced += first % 16 != 0 || thread >= pool.num_threads();
+          for (int i = first; i < last; ++i) {
+            ++times[static_cast<std::size_t>(i)];
+          }
+        });
+      }
+      CHECK_EQ(misplaced, 0);
+      for (const auto& of_place : times) {
+        REQUIRE_EQ(of_place, 50);
+      }
     }
   }
 }
 
+#ifdef RELATA_THREADS
+TEST_CASE("calls in quick succession and after long pauses lose no piece") {
+  Parallel pool(4);
+  std::atomic<int> done = 0;
+  int expected = 0;
+  for (int round = 0; round < 3000; ++round) {
+    if (round % 300 == 0) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));  // everybody falls asleep
+    }
+    const int pieces = round % 9;
+    pool.run(
+        pieces,
+        [](const void* context, int, int) {
+          ++*static_cast<std::atomic<int>*>(const_cast<void*>(context));
+        },
+        &done);
+    expected += pieces;
+    REQUIRE_EQ(done, expected);
+  }
+}
+#endif
+
 TEST_CASE("two callers of one pool both get their work done") {
   Parallel pool(2);
-  std::atomic<int> shares = 0;
+  std::atomic<int> pieces = 0;
   const auto call = [&] {
     for (int i = 0; i < 2000; ++i) {
-      pool.run([&](int) { ++shares; });
+      split(&pool, 32, 16, 1e6, [&](int first, int last, int) { pieces += last - first; });
     }
   };
 #ifdef RELATA_THREADS
@@ -49,7 +74,7 @@ TEST_CASE("two callers of one pool both get their work done") {
   call();
   call();
 #endif
-  CHECK_EQ(shares, 4000 * pool.num_threads());
+  CHECK_EQ(pieces, 4000 * 32);
 }
 
 TEST_CASE("a model gives the same bits with threads") {

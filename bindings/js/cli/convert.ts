@@ -23,7 +23,7 @@ export async function convert(argv: readonly string[]): Promise<void> {
   const core = await Core.instantiate(
     await compileCore(await node.wasmBytes(wasmAddress("baseline", 1))),
     1,
-    node.wasmBytes,
+    node,
   );
   const folder = node.folderAt(node.resolve(source));
   const { format, tensors, bytes, files } = await convertModel(core, folder, out, dtype);

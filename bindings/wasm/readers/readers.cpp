@@ -70,7 +70,7 @@ val round_matrix(const string& file, const string& name, const string& dtype, co
   for (int i = 0; i < rows; ++i) {
     matrix.copy_integers(i, values.data() + static_cast<std::ptrdiff_t>(i) * cols);
   }
-  const kernels::Int8View kept = matrix.int8();
+  const kernels::RoundedView kept = matrix.int8();
   return object({{"values", copy(values)}, {"scales", copy(std::span(kept.column_scales, static_cast<std::size_t>(rows)))},
                  {"reach", copy(std::span(kept.reach, static_cast<std::size_t>(cols)))}});
 }
