@@ -26,6 +26,7 @@ function(relata_build)
       INTERFACE
         # The threads are our own (bindings/wasm/threads.cpp): POSIX's weigh more than the kernels.
         $<$<BOOL:${arg_THREADS}>:-sSHARED_MEMORY>
+        $<$<BOOL:${arg_THREADS}>:-sIMPORTED_MEMORY>
         # What is read from a memory that grows and is shared is checked at every access: we read little.
         $<$<BOOL:${arg_THREADS}>:-Wno-pthreads-mem-growth>
         -sALLOW_MEMORY_GROWTH

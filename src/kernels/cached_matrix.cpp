@@ -4,7 +4,6 @@
 #include <limits>
 
 #include "src/kernels/matmul.hpp"
-#include "src/kernels/rounded_matmul.hpp"
 #include "src/kernels/rounding.hpp"
 
 namespace relata::kernels {
@@ -102,7 +101,7 @@ RoundedView CachedMatrix::rounded(int length) const {
           keys ? round_up_to_vector(length) : head_dim_,
           keys ? head_dim_ : length,
           panel_stride_ * static_cast<std::ptrdiff_t>(sizeof(std::int16_t)),
-          &kRoundedKernels<Pairs<Arch, std::int16_t>>};
+          &kCachedPairs};
 }
 
 void matmul(MatrixView<const float> input, const CachedMatrix& cached, int length,

@@ -1,8 +1,13 @@
 #include "src/kernels/rounded.hpp"
 
+#include "src/kernels/rounded_matmul.hpp"
 #include "src/kernels/simd.hpp"
 
 namespace relata::kernels {
+
+constexpr RoundedKernels kWeightPairs = kRoundedKernels<Pairs<simd::BuildArch, std::int8_t>>;
+constexpr RoundedKernels kWeightQuads = kRoundedKernels<Quads<simd::BuildArch>>;
+constexpr RoundedKernels kCachedPairs = kRoundedKernels<Pairs<simd::BuildArch, std::int16_t>>;
 
 Scheme scheme_of_machine() {
   return simd::sums_four_products_at_once() ? Scheme::quads : Scheme::pairs;
@@ -52,11 +57,9 @@ void rounded_matmul(const RoundedRows& rows, const RoundedView& second,
           ++i;
         }
       }
-      for (int i = 0; i < count; ++i) {
-        kernels.scale(sums + i * num_sums, rows.scales[static_cast<std::size_t>(first + i)], second,
-                      col, start.data == nullptr ? nullptr : start.row(first + i) + col,
-                      output.row(first + i) + col, cols);
-      }
+      kernels.scale(sums, rows.scales.data() + first, second, col,
+                    start.data == nullptr ? start : start.slice_rows(first, count).slice_cols(col, cols),
+                    output.slice_rows(first, count).slice_cols(col, cols));
     }
   }
 }

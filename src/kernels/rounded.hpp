@@ -76,11 +76,16 @@ struct RoundedKernels {
   /// output = start (or null) + a row * the first kStreams times `count` panels of second.
   void (*row)(const std::int16_t* row, float row_scale, const RoundedView& second, int count,
               const float* start, float* output);
-  /// output [cols] = sums [digits, kPanelWidth] * column scale * row scale + start (null: 0), for the
-  /// columns of second from `first` on, kPanelWidth at most.
-  void (*scale)(const std::int32_t* sums, float row_scale, const RoundedView& second, int first,
-                const float* start, float* output, int cols);
+  /// output [rows, up to kPanelWidth] = sums [rows, digits, kPanelWidth] * column scale * row scale +
+  /// start (null: 0), for the columns of second from `first` on.
+  void (*scale)(const std::int32_t* sums, const float* row_scales, const RoundedView& second,
+                int first, MatrixView<const float> start, MatrixView<float> output);
 };
+
+/// Those of this build: of 8-bit weights in either scheme, and of keys and values in 16 bits.
+extern const RoundedKernels kWeightPairs;
+extern const RoundedKernels kWeightQuads;
+extern const RoundedKernels kCachedPairs;
 
 /// The largest integer of a row that meets weights, in every scheme: 14 bits with the sign.
 inline constexpr int kLargestInput = 8191;

@@ -127,25 +127,32 @@ template <class Products, int Rows, int Vectors>
   }
 }
 
-/// output [cols] = sums [digits, kPanelWidth] * column scale * row scale + start (null: 0), for the
-/// columns of second from `first` on, kPanelWidth at most. There are sums and column scales in whole
-/// vectors.
+/// RoundedKernels::scale. There are sums and column scales in whole vectors.
 template <class Products>
-[[gnu::noinline]] void scale_row(const std::int32_t* sums, float row_scale,
-                                 const RoundedView& second, int first, const float* start,
-                                 float* output, int cols) {
+[[gnu::noinline]] void scale_rows(const std::int32_t* sums, const float* row_scales,
+                                  const RoundedView& second, int first,
+                                  MatrixView<const float> start, MatrixView<float> output) {
   using Arch = typename Products::Arch;
   using Floats = simd::Floats<Arch>;
-  for (int col = 0; col < cols; col += simd::kWidth<Arch>) {
-    const Floats column_scale = second.column_scales == nullptr
-                                    ? Floats(1.0F)
-                                    : simd::load<Arch>(second.column_scales + first + col);
-    auto result = xsimd::to_float(Products::whole(sums + col, second.offsets, first + col)) *
-                  (column_scale * Floats(row_scale));
-    if (start != nullptr) {
-      result += simd::load_at<Arch>(start, col, cols, 0);
+  constexpr int kWidth = simd::kWidth<Arch>;
+  Floats column_scales[kPanelWidth / kWidth];
+  for (int v = 0; v < kPanelWidth / kWidth; ++v) {
+    column_scales[v] = second.column_scales == nullptr || v * kWidth >= output.cols
+                           ? Floats(1.0F)
+                           : simd::load<Arch>(second.column_scales + first + v * kWidth);
+  }
+  for (int i = 0; i < output.rows; ++i) {
+    const Floats row_scale(row_scales[i]);
+    float* const target = output.row(i);
+    for (int col = 0; col < output.cols; col += kWidth) {
+      auto result = xsimd::to_float(Products::whole(sums + col, second.offsets, first + col)) *
+                    (column_scales[col / kWidth] * row_scale);
+      if (start.data != nullptr) {
+        result += simd::load_at<Arch>(start.row(i), col, output.cols, 0);
+      }
+      simd::store_at<Arch>(target, col, output.cols, result);
     }
-    simd::store_at<Arch>(output, col, cols, result);
+    sums += digits(Products::kScheme) * kPanelWidth;
   }
 }
 
@@ -201,8 +208,9 @@ template <class Products>
     }
     for (int s = 0; s < kStreams; ++s) {
       const int col = (panel + s * count) * kPanelWidth;
-      scale_row<Products>(lanes[s][0], row_scale, second, col,
-                          start == nullptr ? nullptr : start + col, output + col, kPanelWidth);
+      scale_rows<Products>(lanes[s][0], &row_scale, second, col,
+                           {start == nullptr ? nullptr : start + col, 1, kPanelWidth, 0},
+                           {output + col, 1, kPanelWidth, 0});
     }
   }
 }
@@ -240,7 +248,7 @@ inline constexpr RoundedKernels kRoundedKernels = {
     Products::kScheme,          static_cast<int>(sizeof(typename Products::Value)),
     multiply_group<Products>,   kPasses<typename Products::Arch>,
     multiply_single<Products>,  multiply_row<Products>,
-    scale_row<Products>,
+    scale_rows<Products>,
 };
 
 }  // namespace relata::kernels

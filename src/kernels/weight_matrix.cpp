@@ -151,8 +151,7 @@ RoundedView WeightMatrix::int8() const {
           cols_,
           depth_,
           panel_stride(),
-          scheme_ == Scheme::pairs ? &kRoundedKernels<Pairs<Arch, std::int8_t>>
-                                   : &kRoundedKernels<Quads<Arch>>};
+          scheme_ == Scheme::pairs ? &kWeightPairs : &kWeightQuads};
 }
 
 std::int8_t WeightMatrix::integer(int col, int k) const {
