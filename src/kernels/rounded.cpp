@@ -7,7 +7,12 @@ namespace relata::kernels {
 
 constexpr RoundedKernels kWeightPairs = kRoundedKernels<Pairs<simd::BuildArch, std::int8_t>>;
 constexpr RoundedKernels kWeightQuads = kRoundedKernels<Quads<simd::BuildArch>>;
-constexpr RoundedKernels kCachedPairs = kRoundedKernels<Pairs<simd::BuildArch, std::int16_t>>;
+// What attention keeps is near: nothing is gained by reading it in several places.
+constexpr RoundedKernels kCachedPairs = [] {
+  RoundedKernels kernels = kRoundedKernels<Pairs<simd::BuildArch, std::int16_t>>;
+  kernels.row = nullptr;
+  return kernels;
+}();
 
 Scheme scheme_of_machine() {
   return simd::sums_four_products_at_once() ? Scheme::quads : Scheme::pairs;
@@ -30,7 +35,7 @@ void rounded_matmul(const RoundedRows& rows, const RoundedView& second,
   const std::ptrdiff_t depth = in_whole(kernels.scheme, second.depth);
   const int panels = (second.cols + kPanelWidth - 1) / kPanelWidth;
   int panel = 0;
-  if (output.rows == 1) {
+  if (output.rows == 1 && kernels.row != nullptr) {
     const int each = second.cols / kPanelWidth / kStreams;
     kernels.row(rows.values.data(), rows.scales[0], second, each, start.data, output.data);
     panel = kStreams * each;
@@ -57,9 +62,9 @@ void rounded_matmul(const RoundedRows& rows, const RoundedView& second,
           ++i;
         }
       }
-      kernels.scale(sums, rows.scales.data() + first, second, col,
-                    start.data == nullptr ? start : start.slice_rows(first, count).slice_cols(col, cols),
-                    output.slice_rows(first, count).slice_cols(col, cols));
+      kernels.scale(sums, rows.scales.data() + first, count, second, col, cols,
+                    start.data == nullptr ? nullptr : start.row(first) + col, start.stride,
+                    output.row(first) + col, output.stride);
     }
   }
 }

@@ -73,13 +73,15 @@ struct RoundedKernels {
   int passes;
   /// The same for a single row.
   void (*single)(const std::int16_t* row, const std::byte* panel, int depth, std::int32_t* result);
-  /// output = start (or null) + a row * the first kStreams times `count` panels of second.
+  /// output = start (or null) + a row * the first kStreams times `count` panels of second; null
+  /// where `single` is as fast.
   void (*row)(const std::int16_t* row, float row_scale, const RoundedView& second, int count,
               const float* start, float* output);
-  /// output [rows, up to kPanelWidth] = sums [rows, digits, kPanelWidth] * column scale * row scale +
-  /// start (null: 0), for the columns of second from `first` on.
-  void (*scale)(const std::int32_t* sums, const float* row_scales, const RoundedView& second,
-                int first, MatrixView<const float> start, MatrixView<float> output);
+  /// output [rows, cols] = sums [rows, digits, kPanelWidth] * column scale * row scale + start (null:
+  /// 0), for the columns of second from `first` on, kPanelWidth at most.
+  void (*scale)(const std::int32_t* sums, const float* row_scales, int rows,
+                const RoundedView& second, int first, int cols, const float* start,
+                std::ptrdiff_t start_stride, float* output, std::ptrdiff_t output_stride);
 };
 
 /// Those of this build: of 8-bit weights in either scheme, and of keys and values in 16 bits.

@@ -35,9 +35,10 @@ struct Pairs {
     return simd::add_pair_products<Arch>(a, b, sums);
   }
   /// The sums of products with a row's integers.
-  static auto whole(const std::int32_t* sums, const std::int32_t*, int) {
+  static auto whole(const std::int32_t* sums, const simd::Ints<Arch>&) {
     return simd::Ints<Arch>::load_unaligned(sums);
   }
+  static auto offsets(const std::int32_t*, int) { return simd::Ints<Arch>(0); }
 };
 
 /// The scheme of quads. A row is two rows of digits.
@@ -57,10 +58,12 @@ struct Quads {
   }
   /// From the sums of the higher digits and, kPanelWidth further, of the lower ones. In between they
   /// may leave 32 bits, in the end they are back.
-  static auto whole(const std::int32_t* sums, const std::int32_t* offsets, int col) {
+  static auto whole(const std::int32_t* sums, const simd::Ints<Arch>& offsets) {
     return (simd::Ints<Arch>::load_unaligned(sums) << 7) +
-           simd::Ints<Arch>::load_unaligned(sums + kPanelWidth) -
-           simd::Ints<Arch>::load_unaligned(offsets + col);
+           simd::Ints<Arch>::load_unaligned(sums + kPanelWidth) - offsets;
+  }
+  static auto offsets(const std::int32_t* offsets, int col) {
+    return simd::Ints<Arch>::load_unaligned(offsets + col);
   }
 };
 
@@ -129,30 +132,26 @@ template <class Products, int Rows, int Vectors>
 
 /// RoundedKernels::scale. There are sums and column scales in whole vectors.
 template <class Products>
-[[gnu::noinline]] void scale_rows(const std::int32_t* sums, const float* row_scales,
-                                  const RoundedView& second, int first,
-                                  MatrixView<const float> start, MatrixView<float> output) {
+[[gnu::noinline]] void scale_rows(const std::int32_t* sums, const float* row_scales, int rows,
+                                  const RoundedView& second, int first, int cols,
+                                  const float* start, std::ptrdiff_t start_stride, float* output,
+                                  std::ptrdiff_t output_stride) {
   using Arch = typename Products::Arch;
   using Floats = simd::Floats<Arch>;
-  constexpr int kWidth = simd::kWidth<Arch>;
-  Floats column_scales[kPanelWidth / kWidth];
-  for (int v = 0; v < kPanelWidth / kWidth; ++v) {
-    column_scales[v] = second.column_scales == nullptr || v * kWidth >= output.cols
-                           ? Floats(1.0F)
-                           : simd::load<Arch>(second.column_scales + first + v * kWidth);
-  }
-  for (int i = 0; i < output.rows; ++i) {
-    const Floats row_scale(row_scales[i]);
-    float* const target = output.row(i);
-    for (int col = 0; col < output.cols; col += kWidth) {
-      auto result = xsimd::to_float(Products::whole(sums + col, second.offsets, first + col)) *
-                    (column_scales[col / kWidth] * row_scale);
-      if (start.data != nullptr) {
-        result += simd::load_at<Arch>(start.row(i), col, output.cols, 0);
+  for (int col = 0; col < cols; col += simd::kWidth<Arch>) {
+    const Floats column_scale = second.column_scales == nullptr
+                                    ? Floats(1.0F)
+                                    : simd::load<Arch>(second.column_scales + first + col);
+    const auto offsets = Products::offsets(second.offsets, first + col);
+    for (int i = 0; i < rows; ++i) {
+      const auto whole =
+          Products::whole(sums + i * digits(Products::kScheme) * kPanelWidth + col, offsets);
+      auto result = xsimd::to_float(whole) * (column_scale * Floats(row_scales[i]));
+      if (start != nullptr) {
+        result += simd::load_at<Arch>(start + i * start_stride, col, cols, 0);
       }
-      simd::store_at<Arch>(target, col, output.cols, result);
+      simd::store_at<Arch>(output + i * output_stride, col, cols, result);
     }
-    sums += digits(Products::kScheme) * kPanelWidth;
   }
 }
 
@@ -208,9 +207,8 @@ template <class Products>
     }
     for (int s = 0; s < kStreams; ++s) {
       const int col = (panel + s * count) * kPanelWidth;
-      scale_rows<Products>(lanes[s][0], &row_scale, second, col,
-                           {start == nullptr ? nullptr : start + col, 1, kPanelWidth, 0},
-                           {output + col, 1, kPanelWidth, 0});
+      scale_rows<Products>(lanes[s][0], &row_scale, 1, second, col, kPanelWidth,
+                           start == nullptr ? nullptr : start + col, 0, output + col, 0);
     }
   }
 }
