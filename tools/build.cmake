@@ -59,11 +59,11 @@ function(relata_build)
     foreach(kernels kernels kernels_relaxed)
       target_compile_options(${arg_NAME}_${kernels} PRIVATE -fno-vectorize -fno-slp-vectorize)
     endforeach()
-    foreach(room model formats generate)
+    foreach(room base model formats generate)
       target_compile_options(${arg_NAME}_${room} PRIVATE -Oz -flto)
     endforeach()
     set_source_files_properties(
-      src/kernels/packed_matrix.cpp src/kernels/weight_matrix.cpp src/relation/relation_alteration.cpp
+      src/kernels/packed_matrix.cpp src/kernels/rounded.cpp src/kernels/weight_matrix.cpp src/relation/relation_alteration.cpp
       src/relation/relation_index.cpp src/relation/relation_tables.cpp PROPERTIES COMPILE_OPTIONS -Oz)
   endif()
   set(rooms ${arg_NAME}_formats ${arg_NAME}_generate)
@@ -131,7 +131,7 @@ function(relata_module name rooms folder)
       -sMODULARIZE
       -sEXPORT_ES6
       -sFILESYSTEM=0
-      -sINCOMING_MODULE_JS_API=instantiateWasm,wasmBinary
+      -sINCOMING_MODULE_JS_API=instantiateWasm
       -sINITIAL_MEMORY=4MB
       -sMALLOC=emmalloc
       -sENVIRONMENT=web,worker)

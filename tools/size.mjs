@@ -12,7 +12,7 @@ import { isMain, main, root, SetupError } from "./process.mjs";
  */
 const kBudgets = {
   wasm: { aim: [300, 110], limit: [300, 110] },
-  threads: { aim: [300, 110], limit: [300, 119] },
+  threads: { aim: [300, 110], limit: [300, 110] },
   package: { aim: [Number.POSITIVE_INFINITY, 60], limit: [Number.POSITIVE_INFINITY, 60] },
 };
 

@@ -164,8 +164,7 @@ export interface RawSession extends Handle {
 /** The module that loads models and runs them. */
 export interface RawModule extends RawFiles {
   /** Of builds with threads only, see bindings/wasm/threads.cpp. */
-  _prepareThread(): number;
-  _serveThread(place: number, thread: number): never;
+  _serveThread(place: number, bytes: number, thread: number): never;
   ModelLoader: {
     open(
       config: Uint8Array,

@@ -25,6 +25,9 @@ export function webThread(start: ThreadStart): Thread {
   return { ready, terminate: () => worker.terminate() };
 }
 
+/** A thread's stack and variables: several times what kernels need. */
+const kThreadBytes = 1 << 17;
+
 /** Starts all threads but the first; they serve until they are terminated. Errors: out_of_memory, what `ready` rejects with. */
 export async function startThreads(
   raw: RawModule,
@@ -40,10 +43,10 @@ export async function startThreads(
   const threads: Thread[] = [];
   try {
     for (let thread = 1; thread < numThreads; thread++) {
-      const place = raw._prepareThread();
-      if (place === 0)
-        throw new RelataError("out_of_memory", "threads", "there is no memory for another thread");
-      threads.push(startThread({ module, memory, entry, place, thread }));
+      const own = raw.Bytes.allocate(kThreadBytes);
+      if ("code" in own) throw RelataError.at(own);
+      const { byteOffset: place, length: bytes } = own.view();
+      threads.push(startThread({ module, memory, entry, place, bytes, thread }));
     }
     await Promise.all(threads.map(({ ready }) => ready));
   } catch (error) {

@@ -70,7 +70,7 @@ struct Parallel::State {
     int thread = 0;
     pthread_t handle = {};
   };
-  std::vector<std::unique_ptr<Member>> members;
+  std::vector<std::unique_ptr<Member> > members;
 #endif
 
   /// Takes pieces until none is left.
@@ -214,19 +214,19 @@ void split(Parallel* parallel, int count, int step, double work, SplitCall call,
   struct Share {
     SplitCall call;
     const void* context;
-    std::int64_t count;
-    std::int64_t step;
-    std::int64_t pieces;
-    int bound(std::int64_t piece) const {
+    int count;
+    int step;
+    int pieces;
+    int bound(int piece) const {
       const std::int64_t steps = (count + step - 1) / step;
-      return static_cast<int>(std::min(steps * piece / pieces * step, count));
+      return std::min(static_cast<int>(steps * piece / pieces) * step, count);
     }
   };
-  const int each = static_cast<int>(std::clamp(work / threads / kPieceWork, 1.0,
-                                               static_cast<double>(kMostPieces)));
-  const Share share{call, context, count, step, static_cast<std::int64_t>(each) * threads};
+  const int each = static_cast<int>(
+      std::clamp(work / threads / kPieceWork, 1.0, static_cast<double>(kMostPieces)));
+  const Share share{call, context, count, step, each * threads};
   parallel->run(
-      each * threads,
+      share.pieces,
       [](const void* of, int piece, int thread) {
         const auto& all = *static_cast<const Share*>(of);
         const int first = all.bound(piece);

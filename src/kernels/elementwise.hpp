@@ -13,8 +13,8 @@ void fill(float* target, float value, int count) {
   for (; i + simd::kWidth<Arch> <= count; i += simd::kWidth<Arch>) {
     vector.store_unaligned(target + i);
   }
-  for (; i < count; ++i) {
-    target[i] = value;
+  if (i < count) {
+    simd::store_tail<Arch>(target + i, vector, count - i);
   }
 }
 
@@ -24,8 +24,8 @@ void copy(float* target, const float* source, int count) {
   for (; i + simd::kWidth<Arch> <= count; i += simd::kWidth<Arch>) {
     simd::load<Arch>(source + i).store_unaligned(target + i);
   }
-  for (; i < count; ++i) {
-    target[i] = source[i];
+  if (i < count) {
+    simd::store_tail<Arch>(target + i, simd::load_tail<Arch>(source + i, count - i, 0), count - i);
   }
 }
 

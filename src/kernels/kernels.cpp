@@ -7,6 +7,7 @@
 #include "src/kernels/elementwise.hpp"
 #include "src/kernels/matmul.hpp"
 #include "src/kernels/normalise.hpp"
+#include "src/kernels/rounded_matmul.hpp"
 #include "src/kernels/rounding.hpp"
 #include "src/kernels/simd.hpp"
 #include "src/kernels/softmax.hpp"
@@ -15,6 +16,15 @@
 namespace relata::kernels {
 
 using Arch = simd::BuildArch;
+
+constexpr RoundedKernels kWeightPairs = kRoundedKernels<Pairs<Arch, std::int8_t>>;
+constexpr RoundedKernels kWeightQuads = kRoundedKernels<Quads<Arch>>;
+// What attention keeps is near: nothing is gained by reading it in several places.
+constexpr RoundedKernels kCachedPairs = [] {
+  RoundedKernels kernels = kRoundedKernels<Pairs<Arch, std::int16_t>>;
+  kernels.row = nullptr;
+  return kernels;
+}();
 
 int round_up_to_vector(int count) {
   constexpr int kWidth = simd::kWidth<Arch>;
@@ -85,7 +95,7 @@ float sum_range(const float* values, int first, int last) {
   return sum_range<Arch>(values, first, last);
 }
 
-float sum_lanes(const float* lanes) {
+[[gnu::noinline]] float sum_lanes(const float* lanes) {
   float halves[kLanes];
   std::copy_n(lanes, kLanes, halves);
   for (int width = kLanes / 2; width > 0; width /= 2) {

@@ -56,6 +56,13 @@ void matmul_tile(const float* input, int input_stride, const float* panel, int d
   }
 }
 
+/// One row, for rows and columns that are left over: written once, as they are few.
+template <class Arch, bool Relaxed, int Vectors>
+[[gnu::noinline]] void matmul_row(const float* input, const float* panel, int depth,
+                                  const float* start, float* output) {
+  matmul_tile<Arch, Relaxed, 1, Vectors>(input, 0, panel, depth, start, 0, output, 0, Ahead(panel));
+}
+
 /// All rows of input times the first Vectors vectors of one panel. next: the panel to read ahead,
 /// or null.
 template <class Arch, bool Relaxed, int Vectors>
@@ -66,7 +73,7 @@ void matmul_panel(MatrixView<const float> input, const float* panel, int depth,
   // operands.
   constexpr int kRows = 8 / Vectors < 4 ? 8 / Vectors : 4;
   Ahead ahead(next == nullptr ? panel : next, kPanelWidth * static_cast<int>(sizeof(float)),
-                     next == nullptr ? 0 : input.rows / kRows);
+              next == nullptr ? 0 : input.rows / kRows);
   int i = 0;
   for (; i + kRows <= input.rows; i += kRows) {
     matmul_tile<Arch, Relaxed, kRows, Vectors>(input.row(i), input.stride, panel, depth,
@@ -75,8 +82,7 @@ void matmul_panel(MatrixView<const float> input, const float* panel, int depth,
     ahead.skip(depth);
   }
   for (; i < input.rows; ++i) {
-    matmul_tile<Arch, Relaxed, 1, Vectors>(input.row(i), input.stride, panel, depth, start.row(i),
-                                           start.stride, output.row(i), output.stride, ahead);
+    matmul_row<Arch, Relaxed, Vectors>(input.row(i), panel, depth, start.row(i), output.row(i));
   }
 }
 
@@ -89,8 +95,7 @@ void matmul_edge(const float* input, const float* panel, int depth, const float*
   for (int c = 0; c < kPanelWidth; ++c) {
     edge[c] = start == nullptr || c >= cols ? 0 : start[c];
   }
-  matmul_tile<Arch, Relaxed, 1, kVectors>(input, 0, panel, depth, edge, 0, edge, 0,
-                                          Ahead(panel));
+  matmul_row<Arch, Relaxed, kVectors>(input, panel, depth, edge, edge);
   for (int c = 0; c < cols; ++c) {
     output[c] = edge[c];
   }

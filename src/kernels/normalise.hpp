@@ -9,8 +9,8 @@ namespace relata::kernels {
 
 /// output = (input - mean) * factor * weight (+ bias), one row; the common end of both norms.
 template <class Arch>
-void scale_row(const float* input, float mean, float factor, const float* weight, const float* bias,
-               int count, float* output) {
+[[gnu::noinline]] void scale_row(const float* input, float mean, float factor, const float* weight,
+                                 const float* bias, int count, float* output) {
   const simd::Floats<Arch> means(mean);
   const simd::Floats<Arch> factors(factor);
   for (int i = 0; i < count; i += simd::kWidth<Arch>) {
@@ -25,7 +25,7 @@ void scale_row(const float* input, float mean, float factor, const float* weight
 
 /// sum((input - mean)^2)
 template <class Arch>
-float sum_of_squares(const float* input, float mean, int count) {
+[[gnu::noinline]] float sum_of_squares(const float* input, float mean, int count) {
   const simd::Floats<Arch> means(mean);
   // Lanes past the end hold the mean, so that they add nothing.
   return xsimd::reduce_add(

@@ -1,18 +1,8 @@
 #include "src/kernels/rounded.hpp"
 
-#include "src/kernels/rounded_matmul.hpp"
 #include "src/kernels/simd.hpp"
 
 namespace relata::kernels {
-
-constexpr RoundedKernels kWeightPairs = kRoundedKernels<Pairs<simd::BuildArch, std::int8_t>>;
-constexpr RoundedKernels kWeightQuads = kRoundedKernels<Quads<simd::BuildArch>>;
-// What attention keeps is near: nothing is gained by reading it in several places.
-constexpr RoundedKernels kCachedPairs = [] {
-  RoundedKernels kernels = kRoundedKernels<Pairs<simd::BuildArch, std::int16_t>>;
-  kernels.row = nullptr;
-  return kernels;
-}();
 
 Scheme scheme_of_machine() {
   return simd::sums_four_products_at_once() ? Scheme::quads : Scheme::pairs;

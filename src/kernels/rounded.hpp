@@ -2,8 +2,8 @@
 // the rows they are multiplied with.
 //
 // Two schemes give the same bits. Pairs: two neighbouring integers of a row at a time. Quads: four,
-// of 14 bits each, as two digits of 7 bits that meet 8-bit weights one after the other; for machines
-// that sum four products of bytes in one instruction.
+// of 14 bits each, as two digits of 7 bits that meet 8-bit weights one after the other; for
+// machines that sum four products of bytes in one instruction.
 #pragma once
 
 #include <algorithm>
@@ -42,13 +42,13 @@ struct RoundedKernels;
 /// data[panel][k / together][column in panel][k % together]. Integer k of column c stands for data
 /// * column_scales[c] * reach[k].
 struct RoundedView {
-  const std::byte* data = nullptr;         // integers of 8 or 16 bits
-  const float* column_scales = nullptr;    // [cols, padded to a panel], or null for ones
-  const float* reach = nullptr;            // [depth], or null for ones
-  const std::int32_t* offsets = nullptr;   // quads: [cols, padded to a panel], of find_offsets
+  const std::byte* data = nullptr;        // integers of 8 or 16 bits
+  const float* column_scales = nullptr;   // [cols, padded to a panel], or null for ones
+  const float* reach = nullptr;           // [depth], or null for ones
+  const std::int32_t* offsets = nullptr;  // quads: [cols, padded to a panel], of find_offsets
   int cols = 0;
   int depth = 0;
-  std::ptrdiff_t panel_stride = 0;         // bytes between two panels
+  std::ptrdiff_t panel_stride = 0;  // bytes between two panels
   const RoundedKernels* kernels = nullptr;
 
   /// Columns [first, last); first at the beginning of a panel.
@@ -67,7 +67,8 @@ struct RoundedView {
 struct RoundedKernels {
   Scheme scheme;
   int integer_bytes;
-  /// result [rows of digits, kPanelWidth] = a group of rows times a panel; `passes` are made over it.
+  /// result [rows of digits, kPanelWidth] = a group of rows times a panel; `passes` are made over
+  /// it.
   void (*group)(const std::int16_t* rows, const std::byte* panel, int depth, Ahead& ahead,
                 std::int32_t* result);
   int passes;
@@ -77,8 +78,8 @@ struct RoundedKernels {
   /// where `single` is as fast.
   void (*row)(const std::int16_t* row, float row_scale, const RoundedView& second, int count,
               const float* start, float* output);
-  /// output [rows, cols] = sums [rows, digits, kPanelWidth] * column scale * row scale + start (null:
-  /// 0), for the columns of second from `first` on, kPanelWidth at most.
+  /// output [rows, cols] = sums [rows, digits, kPanelWidth] * column scale * row scale + start
+  /// (null: 0), for the columns of second from `first` on, kPanelWidth at most.
   void (*scale)(const std::int32_t* sums, const float* row_scales, int rows,
                 const RoundedView& second, int first, int cols, const float* start,
                 std::ptrdiff_t start_stride, float* output, std::ptrdiff_t output_stride);

@@ -56,8 +56,8 @@ struct Quads {
                   const simd::Ints<Arch>& sums) {
     return simd::add_quad_products<Arch>(a, b, sums);
   }
-  /// From the sums of the higher digits and, kPanelWidth further, of the lower ones. In between they
-  /// may leave 32 bits, in the end they are back.
+  /// From the sums of the higher digits and, kPanelWidth further, of the lower ones. In between
+  /// they may leave 32 bits, in the end they are back.
   static auto whole(const std::int32_t* sums, const simd::Ints<Arch>& offsets) {
     return (simd::Ints<Arch>::load_unaligned(sums) << 7) +
            simd::Ints<Arch>::load_unaligned(sums + kPanelWidth) - offsets;
@@ -85,19 +85,19 @@ void find_offsets(const std::int8_t* panel, int depth, std::int32_t* offsets) {
 
 /// Bytes of a vector of columns and of a panel, as far as they lie together.
 template <class Products>
-inline constexpr int kVectorStep = together(Products::kScheme) *
-                                   static_cast<int>(sizeof(typename Products::Value)) *
-                                   simd::kWidth<typename Products::Arch>;
+inline constexpr int kVectorStep =
+    together(Products::kScheme) * static_cast<int>(sizeof(typename Products::Value)) *
+    simd::kWidth<typename Products::Arch>;
 template <class Products>
-inline constexpr int kPanelStep = kVectorStep<Products> / simd::kWidth<typename Products::Arch> *
-                                  kPanelWidth;
+inline constexpr int kPanelStep =
+    kVectorStep<Products> / simd::kWidth<typename Products::Arch> * kPanelWidth;
 
-/// result [Rows, kPanelWidth] = Rows rounded rows, or rows of digits, that lie together times the first
-/// Vectors vectors of a panel. A function of its own, called many times: engines compile that best.
+/// result [Rows, kPanelWidth] = Rows rounded rows, or rows of digits, that lie together times the
+/// first Vectors vectors of a panel. A function of its own, called many times: engines compile that
+/// best.
 template <class Products, int Rows, int Vectors>
-[[gnu::noinline]] void sum_products(const std::int16_t* rows,
-                                    const std::byte* panel, int depth, Ahead ahead,
-                                    std::int32_t* result) {
+[[gnu::noinline]] void sum_products(const std::int16_t* rows, const std::byte* panel, int depth,
+                                    Ahead ahead, std::int32_t* result) {
   using Arch = typename Products::Arch;
   constexpr int kWidth = simd::kWidth<Arch>;
   constexpr int kTogether = together(Products::kScheme);
@@ -237,15 +237,16 @@ void multiply_group(const std::int16_t* rows, const std::byte* panel, int depth,
 template <class Products>
 void multiply_single(const std::int16_t* row, const std::byte* panel, int depth,
                      std::int32_t* result) {
-  sum_products<Products, digits(Products::kScheme), kPanelWidth / simd::kWidth<typename Products::Arch>>(
-      row, panel, depth, Ahead(panel), result);
+  sum_products<Products, digits(Products::kScheme),
+               kPanelWidth / simd::kWidth<typename Products::Arch>>(row, panel, depth, Ahead(panel),
+                                                                    result);
 }
 
 template <class Products>
 inline constexpr RoundedKernels kRoundedKernels = {
-    Products::kScheme,          static_cast<int>(sizeof(typename Products::Value)),
-    multiply_group<Products>,   kPasses<typename Products::Arch>,
-    multiply_single<Products>,  multiply_row<Products>,
+    Products::kScheme,         static_cast<int>(sizeof(typename Products::Value)),
+    multiply_group<Products>,  kPasses<typename Products::Arch>,
+    multiply_single<Products>, multiply_row<Products>,
     scale_rows<Products>,
 };
 

@@ -94,29 +94,30 @@ template <class Arch>
                                     int stride, std::int16_t* rounded) {
   constexpr int kWidth = simd::kWidth<Arch>;
   const simd::Floats<Arch> factor(steps);
-  const auto store = [&](std::int16_t* target, int apart, auto first, auto second) {
-    const auto integers = simd::rounded_pairs<Arch>(first * factor, second * factor);
-    if (scheme == Scheme::pairs) {
-      simd::store_pairs<Arch>(target, apart, integers);
-    } else {
-      simd::store_quads<Arch>(target, apart, integers);
-    }
-  };
   const int whole = values.depth() / (2 * kWidth) * (2 * kWidth);
   for (int k = 0; k < whole; k += 2 * kWidth) {
-    store(rounded + k * stride, stride, values.at(k), values.at(k + kWidth));
+    const auto integers =
+        simd::rounded_pairs<Arch>(values.at(k) * factor, values.at(k + kWidth) * factor);
+    if (scheme == Scheme::pairs) {
+      simd::store_pairs<Arch>(rounded + k * stride, stride, integers);
+    } else {
+      simd::store_quads<Arch>(rounded + k * stride, stride, integers);
+    }
   }
   if (whole < values.depth()) {
+    float rest[2 * kWidth];
     std::int16_t last[2 * kWidth];
-    store(last, 1, values.tail(whole), values.tail(whole + kWidth));
+    values.tail(whole).store_unaligned(rest);
+    values.tail(whole + kWidth).store_unaligned(rest + kWidth);
+    round_values<Arch>(scheme, {rest, nullptr, 2 * kWidth}, steps, 1, last);
     for (int k = whole; k < values.depth(); k += together(scheme)) {
       std::copy_n(last + k - whole, together(scheme), rounded + k * stride);
     }
   }
 }
 
-/// Rounds rows [first, last) of `all`, to integers of at most `largest`: first at the beginning of a
-/// group. reach as RoundedView's.
+/// Rounds rows [first, last) of `all`, to integers of at most `largest`: first at the beginning of
+/// a group. reach as RoundedView's.
 template <class Arch>
 void round_rows(Scheme scheme, MatrixView<const float> all, const float* reach, float largest,
                 float budget, int first, int last, RoundedRows& scratch) {

@@ -42,8 +42,8 @@ Result<WeightMatrix> WeightMatrix::allocate(WeightType type, int cols, int depth
   const std::uint64_t padded_cols = padded(cols, kPanelWidth);
   const auto padded_depth = static_cast<std::uint64_t>(in_whole(scheme, depth));
   // Every column is set before it is used; what is past the last one or the last pair is not.
-  const bool whole = padded_cols * padded_depth == static_cast<std::uint64_t>(cols) *
-                                                       static_cast<std::uint64_t>(depth);
+  const bool whole = padded_cols * padded_depth ==
+                     static_cast<std::uint64_t>(cols) * static_cast<std::uint64_t>(depth);
   RELATA_TRY(matrix.values_.reset(padded_cols * padded_depth, where,
                                   whole ? Fresh::anything : Fresh::zeros));
   RELATA_TRY(matrix.column_scales_.reset(padded_cols, where));
@@ -138,8 +138,7 @@ void WeightMatrix::copy_row(int col, float* values) const {
   }
   const float scale = column_scales_[static_cast<std::size_t>(col)];
   for (int k = 0; k < depth_; ++k) {
-    values[k] =
-        static_cast<float>(integer(col, k)) * scale * reach_[static_cast<std::size_t>(k)];
+    values[k] = static_cast<float>(integer(col, k)) * scale * reach_[static_cast<std::size_t>(k)];
   }
 }
 

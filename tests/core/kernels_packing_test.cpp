@@ -171,53 +171,53 @@ TEST_CASE("a matrix set in panels, row by row or from its integers is the same")
   std::mt19937 random(3);
   for (const int cols : {1, 15, 16, 17, 40}) {
     for (const int depth : {1, 8, 37, 130}) {
-     for (const auto scheme : {Scheme::pairs, Scheme::quads}) {
-      CAPTURE(cols);
-      CAPTURE(depth);
-      GuardedMatrix rows(cols, depth, depth + 1);
-      fill_unevenly(rows, random);
-      const auto view = std::as_const(rows).view();
-      const Reference expected = round_plainly(view);
-      const auto make = [&](WeightType type) {
-        auto matrix = WeightMatrix::allocate(type, cols, depth, "test", scheme);
-        REQUIRE(matrix.ok());
-        for (int i = 0; i < cols; ++i) {
-          matrix.value().level(view.row(i));
+      for (const auto scheme : {Scheme::pairs, Scheme::quads}) {
+        CAPTURE(cols);
+        CAPTURE(depth);
+        GuardedMatrix rows(cols, depth, depth + 1);
+        fill_unevenly(rows, random);
+        const auto view = std::as_const(rows).view();
+        const Reference expected = round_plainly(view);
+        const auto make = [&](WeightType type) {
+          auto matrix = WeightMatrix::allocate(type, cols, depth, "test", scheme);
+          REQUIRE(matrix.ok());
+          for (int i = 0; i < cols; ++i) {
+            matrix.value().level(view.row(i));
+          }
+          return std::move(matrix.value());
+        };
+        WeightMatrix whole = make(WeightType::int8);
+        whole.set_rows(0, view);
+        CHECK_EQ(differences(whole, expected), 0);
+        WeightMatrix single = make(WeightType::int8);
+        for (int i = cols - 1; i >= 0; --i) {
+          single.set_row(i, view.row(i));
         }
-        return std::move(matrix.value());
-      };
-      WeightMatrix whole = make(WeightType::int8);
-      whole.set_rows(0, view);
-      CHECK_EQ(differences(whole, expected), 0);
-      WeightMatrix single = make(WeightType::int8);
-      for (int i = cols - 1; i >= 0; --i) {
-        single.set_row(i, view.row(i));
-      }
-      CHECK_EQ(differences(single, expected), 0);
+        CHECK_EQ(differences(single, expected), 0);
 
-      auto kept = WeightMatrix::allocate(WeightType::int8, cols, depth, "test", scheme);
-      REQUIRE(kept.ok());
-      kept.value().set_factors(expected.scales, expected.reach);
-      const std::vector<std::int8_t> integers(expected.values.begin(), expected.values.end());
-      kept.value().set_integers(0, {integers.data(), cols, depth, depth});
-      CHECK_EQ(differences(kept.value(), expected), 0);
+        auto kept = WeightMatrix::allocate(WeightType::int8, cols, depth, "test", scheme);
+        REQUIRE(kept.ok());
+        kept.value().set_factors(expected.scales, expected.reach);
+        const std::vector<std::int8_t> integers(expected.values.begin(), expected.values.end());
+        kept.value().set_integers(0, {integers.data(), cols, depth, depth});
+        CHECK_EQ(differences(kept.value(), expected), 0);
 
-      WeightMatrix floats = make(WeightType::f32);
-      floats.set_rows(0, view);
-      std::vector<float> row(static_cast<std::size_t>(depth));
-      for (int i = 0; i < cols; ++i) {
-        CHECK(whole.holds_row(i, view.row(i)));
-        CHECK(floats.holds_row(i, view.row(i)));
-        // As it is kept, not as it was.
-        kept.value().copy_row(i, row.data());
-        CHECK(kept.value().holds_row(i, row.data()));
-        row[0] += std::max(expected.reach[0], 1.0F);
-        CHECK_FALSE(kept.value().holds_row(i, row.data()));
-        CHECK_FALSE(whole.holds_row(i, row.data()));
-        floats.copy_row(i, row.data());
-        CHECK(std::equal(row.begin(), row.end(), view.row(i)));
+        WeightMatrix floats = make(WeightType::f32);
+        floats.set_rows(0, view);
+        std::vector<float> row(static_cast<std::size_t>(depth));
+        for (int i = 0; i < cols; ++i) {
+          CHECK(whole.holds_row(i, view.row(i)));
+          CHECK(floats.holds_row(i, view.row(i)));
+          // As it is kept, not as it was.
+          kept.value().copy_row(i, row.data());
+          CHECK(kept.value().holds_row(i, row.data()));
+          row[0] += std::max(expected.reach[0], 1.0F);
+          CHECK_FALSE(kept.value().holds_row(i, row.data()));
+          CHECK_FALSE(whole.holds_row(i, row.data()));
+          floats.copy_row(i, row.data());
+          CHECK(std::equal(row.begin(), row.end(), view.row(i)));
+        }
       }
-     }
     }
   }
 }
