@@ -42,7 +42,7 @@ function(relata_build)
   endif()
 
   if(arg_THREADS OR NOT EMSCRIPTEN)
-    target_compile_definitions(${flags} INTERFACE RELATA_THREADS)
+    target_compile_definitions(${flags} INTERFACE RELATA_THREADS $<$<BOOL:${EMSCRIPTEN}>:RELATA_SERVED>)
   endif()
 
   # A room sees the rooms to its left.

@@ -1,13 +1,25 @@
 // Threads of a build that has them: instances of the module over one memory, which JavaScript
 // starts (bindings/js/threads.ts). They run kernels alone and call nothing of JavaScript's.
 
-#ifdef RELATA_THREADS
+#ifdef RELATA_SERVED
 
 #include <emscripten/em_macros.h>
 
 #include <cstddef>
 
 #include "src/base/parallel.hpp"
+
+namespace relata {
+
+void wait(std::atomic<std::uint32_t>& counter, std::uint32_t seen) {
+  __builtin_wasm_memory_atomic_wait32(reinterpret_cast<int*>(&counter), static_cast<int>(seen), -1);
+}
+
+void wake(std::atomic<std::uint32_t>& counter) {
+  __builtin_wasm_memory_atomic_notify(reinterpret_cast<int*>(&counter), ~0U);
+}
+
+}  // namespace relata
 
 extern "C" {
 

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <vector>
 
-#ifndef __wasm__
+#ifndef RELATA_SERVED
 #include <pthread.h>
 #endif
 
@@ -19,24 +19,6 @@ namespace {
 constexpr int kSpins = 100000;
 
 using Counter = std::atomic<std::uint32_t>;
-
-/// Sleeps until somebody wakes those who wait for the counter, unless it is no longer `seen`. May
-/// wake early.
-void wait(Counter& counter, std::uint32_t seen) {
-#ifdef __wasm__
-  __builtin_wasm_memory_atomic_wait32(reinterpret_cast<int*>(&counter), static_cast<int>(seen), -1);
-#else
-  counter.wait(seen);
-#endif
-}
-
-void wake(Counter& counter) {
-#ifdef __wasm__
-  __builtin_wasm_memory_atomic_notify(reinterpret_cast<int*>(&counter), ~0U);
-#else
-  counter.notify_all();
-#endif
-}
 
 /// The pieces of a call that nobody has taken yet, in one number, so that taking one says of which
 /// call it is: a count of the calls in the upper half, then the number of pieces and the next one.
@@ -61,8 +43,8 @@ struct Parallel::State {
   std::atomic<bool> busy = false;
   std::atomic<bool> stop = false;
 
-#ifdef __wasm__
-  /// The threads of a memory serve all of its pools.
+#ifdef RELATA_SERVED
+  /// The threads from outside serve all pools.
   static State shared;
 #else
   struct Member {
@@ -155,7 +137,7 @@ struct Parallel::State {
   }
 };
 
-#ifdef __wasm__
+#ifdef RELATA_SERVED
 
 Parallel::State Parallel::State::shared;
 
@@ -167,6 +149,9 @@ void Parallel::run(int num_pieces, Call call, const void* context) {
 void Parallel::serve(int thread) { State::shared.serve(thread); }
 
 #else
+
+void wait(Counter& counter, std::uint32_t seen) { counter.wait(seen); }
+void wake(Counter& counter) { counter.notify_all(); }
 
 Parallel::Parallel(int num_threads) : num_threads_(1), state_(std::make_unique<State>()) {
   for (; num_threads_ < num_threads; ++num_threads_) {

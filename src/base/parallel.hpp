@@ -1,9 +1,13 @@
 // A pool of threads, passed as an argument to what may split its work. Work is cut into pieces that
 // do not depend on who takes them, and every result is worked out by one thread in the order it has
-// anyway: the number of threads does not change a bit. A build without threads (RELATA_THREADS
-// unset) has pools of one.
+// anyway: the number of threads does not change a bit.
+//
+// RELATA_THREADS: pools start threads; unset, they are of one. RELATA_SERVED: pools start none but
+// are served by threads that come from outside, and sleep as these do.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 
 namespace relata {
@@ -11,8 +15,7 @@ namespace relata {
 class Parallel {
  public:
   /// A pool of up to `num_threads` in all, the caller counted: fewer where the system gives fewer.
-  /// In WebAssembly threads are started from outside (serve). Errors: none; at worst the caller
-  /// works alone.
+  /// Errors: none; at worst the caller works alone.
   explicit Parallel(int num_threads);
   Parallel(const Parallel&) = delete;
   Parallel& operator=(const Parallel&) = delete;
@@ -26,7 +29,7 @@ class Parallel {
   /// same time does all of its work itself, as thread 0. The call must not call the pool.
   void run(int num_pieces, Call call, const void* context);
 
-  /// WebAssembly: a thread's life in the pools that have it, as thread 1 and up.
+  /// RELATA_SERVED: the life of a thread from outside, as thread 1 and up of every pool.
   static void serve(int thread);
 
  private:
@@ -34,6 +37,11 @@ class Parallel {
   int num_threads_;
   std::unique_ptr<State> state_;
 };
+
+/// Sleeps until somebody wakes those who wait for the counter, unless it is no longer `seen`. May
+/// wake early. RELATA_SERVED: both are defined where threads come from.
+void wait(std::atomic<std::uint32_t>& counter, std::uint32_t seen);
+void wake(std::atomic<std::uint32_t>& counter);
 
 /// How split calls: [first, last) of the work, and the thread below num_threads() that does it.
 using SplitCall = void (*)(const void* context, int first, int last, int thread);

@@ -1,9 +1,12 @@
 // Several threads on one step: the same bits as one, whatever they are asked for.
 
 import assert from "node:assert/strict";
+import { spawnSync } from "node:child_process";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { test } from "node:test";
 import { Model } from "relata";
-import { errorOf, filesOf, golden, goldenJson } from "./fixtures.mjs";
+import { errorOf, filesOf, golden, goldenJson, moduleOf, packageFolder } from "./fixtures.mjs";
 
 const { texts } = goldenJson("t5-gated-untied");
 
@@ -35,4 +38,38 @@ test("threads are a whole number", async () => {
     assert.equal(error.code, "option_invalid");
     assert.equal(error.where, "threads");
   }
+});
+
+test("where one thread cannot start, the others end, and the error says so", async () => {
+  const { compileCore, startModel } = await moduleOf("wasm-module.js");
+  const wasm = readFileSync(join(packageFolder, "dist/package/wasm/threads/relata.wasm"));
+  const places = new Set();
+  let ended = 0;
+  const startThread = ({ place, thread }) => {
+    assert.equal(place % 16, 0);
+    places.add(place);
+    const ready = thread === 2 ? Promise.reject(new Error("no more workers")) : Promise.resolve();
+    return { ready, terminate: () => ended++ };
+  };
+  const error = await errorOf(async () => startModel(await compileCore(wasm), 4, startThread));
+  assert.equal(error.code, "wasm_unavailable");
+  assert.equal(error.where, "threads");
+  assert.match(error.message, /no more workers/);
+  assert.equal(places.size, 3);
+  assert.equal(ended, 3);
+});
+
+test("a program with a threaded model that it does not dispose of ends", () => {
+  const program = `
+    import { Model } from "relata";
+    const model = await Model.load(${JSON.stringify(golden("t5-gated-untied"))}, { threads: 3 });
+    console.log((await model.run("one", { maxNewTokens: 2 })).tokens.length);`;
+  const argv = ["--input-type=module", "--eval", program];
+  const { status, stdout } = spawnSync(process.execPath, argv, {
+    cwd: packageFolder,
+    encoding: "utf8",
+    timeout: 60_000,
+  });
+  assert.equal(stdout, "2\n");
+  assert.equal(status, 0);
 });
