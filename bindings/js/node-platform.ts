@@ -3,7 +3,6 @@
 import { open, readdir, readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { Worker } from "node:worker_threads";
 import type { Platform } from "./backend.js";
 import { RelataError, wordsOf } from "./errors.js";
 import { fetchFolder } from "./fetched.js";
@@ -96,14 +95,16 @@ export const node: Platform = {
       );
     });
   },
-  startThread(start) {
+  async startThread(start) {
+    // Most never need it.
+    const { Worker } = await import("node:worker_threads");
     const worker = new Worker(new URL("./node-thread.js", import.meta.url));
+    await new Promise((resolve, reject) => {
+      worker.once("message", resolve).once("error", reject);
+      worker.postMessage(start);
+    });
     // A program ends though it has not disposed of its models.
     worker.unref();
-    const ready = new Promise((resolve, reject) =>
-      worker.once("message", resolve).once("error", reject),
-    );
-    worker.postMessage(start);
-    return { ready, terminate: () => void worker.terminate() };
+    return { terminate: () => void worker.terminate() };
   },
 };

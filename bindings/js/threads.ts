@@ -4,31 +4,29 @@ import { RelataError } from "./errors.js";
 import type { RawModule } from "./raw-model.js";
 import type { ThreadStart } from "./thread.js";
 
-/** A thread as the system has it. */
+/** A thread as the system has it, once it serves. */
 export interface Thread {
-  /** Rejects where it cannot start. */
-  readonly ready: Promise<unknown>;
   terminate(): void;
 }
 
-/** Whoever starts threads: browsers and Node do it differently. */
-export type StartThread = (start: ThreadStart) => Thread;
+/** Whoever starts threads: browsers and Node do it differently. Rejects where one cannot start. */
+export type StartThread = (start: ThreadStart) => Promise<Thread>;
 
 /** In browsers. */
-export function webThread(start: ThreadStart): Thread {
+export async function webThread(start: ThreadStart): Promise<Thread> {
   const worker = new Worker(new URL("./web-thread.js", import.meta.url), { type: "module" });
-  const ready = new Promise((resolve, reject) => {
+  await new Promise((resolve, reject) => {
     worker.onmessage = resolve;
     worker.onerror = ({ message }) => reject(new Error(message || "a worker cannot be started"));
+    worker.postMessage(start);
   });
-  worker.postMessage(start);
-  return { ready, terminate: () => worker.terminate() };
+  return worker;
 }
 
 /** A thread's stack and variables: several times what kernels need. */
 const kThreadBytes = 1 << 17;
 
-/** Starts all threads but the first; they serve until they are terminated. Errors: out_of_memory, what `ready` rejects with. */
+/** Starts all threads but the first; they serve until they are terminated. Errors: out_of_memory, what startThread rejects with. */
 export async function startThreads(
   raw: RawModule,
   parts: Pick<ThreadStart, "module" | "memory"> & { readonly instance: WebAssembly.Instance },
@@ -40,18 +38,16 @@ export async function startThreads(
   const entry = Object.keys(instance.exports).find(
     (name) => instance.exports[name] === raw._serveThread,
   ) as string;
-  const threads: Thread[] = [];
-  try {
-    for (let thread = 1; thread < numThreads; thread++) {
-      const own = raw.Bytes.allocate(kThreadBytes);
-      if ("code" in own) throw RelataError.at(own);
-      const { byteOffset: place, length: bytes } = own.view();
-      threads.push(startThread({ module, memory, entry, place, bytes, thread }));
-    }
-    await Promise.all(threads.map(({ ready }) => ready));
-  } catch (error) {
-    for (const thread of threads) thread.terminate();
-    throw error;
-  }
-  return threads;
+  const starts = Array.from({ length: numThreads - 1 }, (_, i) => {
+    const own = raw.Bytes.allocate(kThreadBytes);
+    if ("code" in own) throw RelataError.at(own);
+    const { byteOffset: place, length: bytes } = own.view();
+    return { module, memory, entry, place, bytes, thread: i + 1 };
+  });
+  const started = await Promise.allSettled(starts.map(startThread));
+  const threads = started.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
+  const failed = started.find((one) => one.status === "rejected");
+  if (failed === undefined) return threads;
+  for (const thread of threads) thread.terminate();
+  throw failed.reason;
 }

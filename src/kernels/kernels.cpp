@@ -26,6 +26,25 @@ constexpr RoundedKernels kCachedPairs = [] {
   return kernels;
 }();
 
+void find_offsets(const std::int8_t* panel, int depth, std::int32_t* offsets) {
+  constexpr int kVectors = kPanelWidth / simd::kWidth<Arch>;
+  const simd::Bytes<Arch> ones(std::int8_t{1});
+  simd::Ints<Arch> sums[kVectors];
+  for (int v = 0; v < kVectors; ++v) {
+    sums[v] = simd::Ints<Arch>(0);
+  }
+  for (int k = 0; k < depth; k += together(Scheme::quads)) {
+    for (int v = 0; v < kVectors; ++v) {
+      const auto quads = simd::Bytes<Arch>::load_unaligned(panel);
+      sums[v] = simd::add_quad_products<Arch>(quads, ones, sums[v]);
+      panel += simd::Bytes<Arch>::size;
+    }
+  }
+  for (int v = 0; v < kVectors; ++v) {
+    (sums[v] << 13).store_unaligned(offsets + v * simd::kWidth<Arch>);
+  }
+}
+
 int round_up_to_vector(int count) {
   constexpr int kWidth = simd::kWidth<Arch>;
   return (count + kWidth - 1) / kWidth * kWidth;

@@ -90,6 +90,10 @@ extern const RoundedKernels kWeightPairs;
 extern const RoundedKernels kWeightQuads;
 extern const RoundedKernels kCachedPairs;
 
+/// offsets [kPanelWidth] = 8192 times the sum of each column of a panel of quads: what digits of
+/// integers plus 8192 give too much.
+void find_offsets(const std::int8_t* panel, int depth, std::int32_t* offsets);
+
 /// The largest integer of a row that meets weights, in every scheme: 14 bits with the sign.
 inline constexpr int kLargestInput = 8191;
 

@@ -67,22 +67,6 @@ struct Quads {
   }
 };
 
-/// offsets [kPanelWidth] = 8192 times the sum of each column of a panel of quads: what digits of
-/// integers plus 8192 give too much.
-template <class Arch>
-void find_offsets(const std::int8_t* panel, int depth, std::int32_t* offsets) {
-  constexpr int kWidth = simd::kWidth<Arch>;
-  const simd::Bytes<Arch> ones(std::int8_t{1});
-  for (int col = 0; col < kPanelWidth; col += kWidth) {
-    simd::Ints<Arch> sums(0);
-    for (int k = 0; k < depth; k += 4) {
-      sums = simd::add_quad_products<Arch>(
-          simd::Bytes<Arch>::load_unaligned(panel + k * kPanelWidth + 4 * col), ones, sums);
-    }
-    (sums << 13).store_unaligned(offsets + col);
-  }
-}
-
 /// Bytes of a vector of columns and of a panel, as far as they lie together.
 template <class Products>
 inline constexpr int kVectorStep =

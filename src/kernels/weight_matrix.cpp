@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "src/kernels/packing.hpp"
-#include "src/kernels/rounded_matmul.hpp"
 
 namespace relata::kernels {
 namespace {
@@ -160,8 +159,7 @@ std::int8_t WeightMatrix::integer(int col, int k) const {
 
 void WeightMatrix::find_offsets(int col) {
   if (scheme_ == Scheme::quads) {
-    kernels::find_offsets<Arch>(panel(col), depth_,
-                                offsets_.data() + col / kPanelWidth * kPanelWidth);
+    kernels::find_offsets(panel(col), depth_, offsets_.data() + col / kPanelWidth * kPanelWidth);
   }
 }
 

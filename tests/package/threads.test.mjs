@@ -45,18 +45,18 @@ test("where one thread cannot start, the others end, and the error says so", asy
   const wasm = readFileSync(join(packageFolder, "dist/package/wasm/threads/relata.wasm"));
   const places = new Set();
   let ended = 0;
-  const startThread = ({ place, thread }) => {
+  const startThread = async ({ place, thread }) => {
     assert.equal(place % 16, 0);
     places.add(place);
-    const ready = thread === 2 ? Promise.reject(new Error("no more workers")) : Promise.resolve();
-    return { ready, terminate: () => ended++ };
+    if (thread === 2) throw new Error("no more workers");
+    return { terminate: () => ended++ };
   };
   const error = await errorOf(async () => startModel(await compileCore(wasm), 4, startThread));
   assert.equal(error.code, "wasm_unavailable");
   assert.equal(error.where, "threads");
   assert.match(error.message, /no more workers/);
   assert.equal(places.size, 3);
-  assert.equal(ended, 3);
+  assert.equal(ended, 2);
 });
 
 test("a program with a threaded model that it does not dispose of ends", () => {
