@@ -98,7 +98,8 @@ export const node: Platform = {
   async startThread(start) {
     // Most never need it.
     const { Worker } = await import("node:worker_threads");
-    const worker = new Worker(new URL("./node-thread.js", import.meta.url));
+    // What the program was started with is not for it: --input-type, say.
+    const worker = new Worker(new URL("./node-thread.js", import.meta.url), { execArgv: [] });
     await new Promise((resolve, reject) => {
       worker.once("message", resolve).once("error", reject);
       worker.postMessage(start);
