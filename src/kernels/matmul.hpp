@@ -71,7 +71,7 @@ void matmul_panel(MatrixView<const float> input, const float* panel, int depth,
                   const float* next = nullptr) {
   // Rows times vectors is the number of running sums: as many as 16 registers hold beside the
   // operands.
-  constexpr int kRows = 8 / Vectors < 4 ? 8 / Vectors : 4;
+  constexpr int kRows = 8 / Vectors;
   Ahead ahead(next == nullptr ? panel : next, kPanelWidth * static_cast<int>(sizeof(float)),
               next == nullptr ? 0 : input.rows / kRows);
   int i = 0;
