@@ -1,6 +1,7 @@
 // The threads of a running module besides the one it was started in.
 
 import { RelataError } from "./errors.js";
+import type { RawBuffer } from "./raw-files.js";
 import type { RawModule } from "./raw-model.js";
 import type { ThreadStart } from "./thread.js";
 
@@ -26,13 +27,18 @@ export async function webThread(start: ThreadStart): Promise<Thread> {
 /** A thread's stack and variables: several times what kernels need. */
 const kThreadBytes = 1 << 17;
 
+/** One that serves, and its memory: freed if nobody held the buffer. */
+export interface ServingThread extends Thread {
+  readonly own: RawBuffer<Uint8Array>;
+}
+
 /** Starts all threads but the first; they serve until they are terminated. Errors: out_of_memory, what startThread rejects with. */
 export async function startThreads(
   raw: RawModule,
   parts: Pick<ThreadStart, "module" | "memory"> & { readonly instance: WebAssembly.Instance },
   numThreads: number,
   startThread: StartThread,
-): Promise<readonly Thread[]> {
+): Promise<readonly ServingThread[]> {
   const { module, memory, instance } = parts;
   // Emscripten shortens names of exports; only its glue knows which is which.
   const entry = Object.keys(instance.exports).find(
@@ -42,9 +48,14 @@ export async function startThreads(
     const own = raw.Bytes.allocate(kThreadBytes);
     if ("code" in own) throw RelataError.at(own);
     const { byteOffset: place, length: bytes } = own.view();
-    return { module, memory, entry, place, bytes, thread: i + 1 };
+    return { own, start: { module, memory, entry, place, bytes, thread: i + 1 } };
   });
-  const started = await Promise.allSettled(starts.map(startThread));
+  const started = await Promise.allSettled(
+    starts.map(async ({ own, start }) => {
+      const thread = await startThread(start);
+      return { own, terminate: () => thread.terminate() };
+    }),
+  );
   const threads = started.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
   const failed = started.find((one) => one.status === "rejected");
   if (failed === undefined) return threads;

@@ -5,6 +5,9 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { Model } from "relata";
 import { errorOf, filesOf, golden, goldenJson, moduleOf, packageFolder } from "./fixtures.mjs";
 
@@ -40,9 +43,35 @@ test("threads are a whole number", async () => {
   }
 });
 
-test("where one thread cannot start, the others end, and the error says so", async () => {
+/** The module with threads, which startThread starts. */
+async function start(numThreads, startThread) {
   const { compileCore, startModel } = await moduleOf("wasm-module.js");
   const wasm = readFileSync(join(packageFolder, "dist/package/wasm/threads/relata.wasm"));
+  return startModel(await compileCore(wasm), numThreads, startThread);
+}
+
+test("a thread's memory is its own as long as the threads are held", async () => {
+  const places = [];
+  const startThread = async ({ place, bytes }) => {
+    places.push([place, place + bytes]);
+    return { terminate() {} };
+  };
+  const { raw, threads } = await start(4, startThread);
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc");
+  for (let round = 0; round < 5; round++) {
+    collect();
+    await setTimeout(20);
+  }
+  for (let i = 0; i < 8; i++) {
+    const { byteOffset, length } = raw.Bytes.allocate(1 << 17).view();
+    for (const [begin, end] of places)
+      assert.ok(byteOffset + length <= begin || byteOffset >= end, `${byteOffset} of ${begin}`);
+  }
+  assert.equal(threads.length, 3);
+});
+
+test("where one thread cannot start, the others end, and the error says so", async () => {
   const places = new Set();
   let ended = 0;
   const startThread = async ({ place, thread }) => {
@@ -51,7 +80,7 @@ test("where one thread cannot start, the others end, and the error says so", asy
     if (thread === 2) throw new Error("no more workers");
     return { terminate: () => ended++ };
   };
-  const error = await errorOf(async () => startModel(await compileCore(wasm), 4, startThread));
+  const error = await errorOf(() => start(4, startThread));
   assert.equal(error.code, "wasm_unavailable");
   assert.equal(error.where, "threads");
   assert.match(error.message, /no more workers/);
