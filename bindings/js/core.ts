@@ -4,7 +4,7 @@ import { type Failure, RelataError, wordsOf } from "./errors.js";
 import type { RawBuffer, RawFiles, RawInts } from "./raw-files.js";
 import type { RawModule } from "./raw-model.js";
 import type { RawReaders } from "./raw-readers.js";
-import { type ServingThread, type StartThread, webThread } from "./threads.js";
+import { type StartThread, type Thread, webThread } from "./threads.js";
 import { wasmBytes } from "./wasm-bytes.js";
 import { type BytesOf, startModel, startReaders } from "./wasm-module.js";
 
@@ -21,10 +21,10 @@ export const kWebHost: Host = { wasmBytes, startThread: webThread };
 export class Core<Raw extends RawFiles = RawModule> {
   readonly #raw: Raw;
   readonly #host: Host;
-  readonly #threads: readonly ServingThread[];
+  readonly #threads: readonly Thread[];
   #broken: RelataError | undefined;
 
-  private constructor(raw: Raw, host: Host, threads: readonly ServingThread[] = []) {
+  private constructor(raw: Raw, host: Host, threads: readonly Thread[] = []) {
     this.#raw = raw;
     this.#host = host;
     this.#threads = threads;

@@ -1,7 +1,6 @@
 // The threads of a running module besides the one it was started in.
 
 import { RelataError } from "./errors.js";
-import type { RawBuffer } from "./raw-files.js";
 import type { RawModule } from "./raw-model.js";
 import type { ThreadStart } from "./thread.js";
 
@@ -27,35 +26,26 @@ export async function webThread(start: ThreadStart): Promise<Thread> {
 /** A thread's stack and variables: several times what kernels need. */
 const kThreadBytes = 1 << 17;
 
-/** One that serves, and its memory: freed if nobody held the buffer. */
-export interface ServingThread extends Thread {
-  readonly own: RawBuffer<Uint8Array>;
-}
-
 /** Starts all threads but the first; they serve until they are terminated. Errors: out_of_memory, what startThread rejects with. */
 export async function startThreads(
   raw: RawModule,
   parts: Pick<ThreadStart, "module" | "memory"> & { readonly instance: WebAssembly.Instance },
   numThreads: number,
   startThread: StartThread,
-): Promise<readonly ServingThread[]> {
+): Promise<readonly Thread[]> {
   const { module, memory, instance } = parts;
   // Emscripten shortens names of exports; only its glue knows which is which.
   const entry = Object.keys(instance.exports).find(
     (name) => instance.exports[name] === raw._serveThread,
   ) as string;
   const starts = Array.from({ length: numThreads - 1 }, (_, i) => {
+    // Never deleted: it goes with the memory of all.
     const own = raw.Bytes.allocate(kThreadBytes);
     if ("code" in own) throw RelataError.at(own);
     const { byteOffset: place, length: bytes } = own.view();
-    return { own, start: { module, memory, entry, place, bytes, thread: i + 1 } };
+    return { module, memory, entry, place, bytes, thread: i + 1 };
   });
-  const started = await Promise.allSettled(
-    starts.map(async ({ own, start }) => {
-      const thread = await startThread(start);
-      return { own, terminate: () => thread.terminate() };
-    }),
-  );
+  const started = await Promise.allSettled(starts.map(startThread));
   const threads = started.flatMap((one) => (one.status === "fulfilled" ? [one.value] : []));
   const failed = started.find((one) => one.status === "rejected");
   if (failed === undefined) return threads;

@@ -4,7 +4,7 @@ import { RelataError, wordsOf } from "./errors.js";
 import type { ModuleOptions } from "./raw-files.js";
 import type { RawModule } from "./raw-model.js";
 import type { RawReaders } from "./raw-readers.js";
-import { type ServingThread, type StartThread, startThreads } from "./threads.js";
+import { type StartThread, startThreads, type Thread } from "./threads.js";
 import createModule from "./wasm/relata.js";
 import { readersAddress, threadsGlueAddress } from "./wasm-bytes.js";
 
@@ -91,7 +91,7 @@ export async function startModel(
   module: WebAssembly.Module,
   numThreads: number,
   startThread: StartThread,
-): Promise<{ raw: RawModule; threads: readonly ServingThread[] }> {
+): Promise<{ raw: RawModule; threads: readonly Thread[] }> {
   const name = "relata.wasm";
   if (numThreads === 1) return { raw: (await start(createModule, module, name)).raw, threads: [] };
   const { raw, instance, imports } = await start(await threadsGlue(), module, name);

@@ -11,11 +11,14 @@
 
 namespace relata {
 
-void wait(std::atomic<std::uint32_t>& counter, std::uint32_t seen) {
+// Functions of their own: Node 20's baseline compiler loses what a function keeps in registers
+// while it waits or wakes.
+
+[[gnu::noinline]] void wait(std::atomic<std::uint32_t>& counter, std::uint32_t seen) {
   __builtin_wasm_memory_atomic_wait32(reinterpret_cast<int*>(&counter), static_cast<int>(seen), -1);
 }
 
-void wake(std::atomic<std::uint32_t>& counter) {
+[[gnu::noinline]] void wake(std::atomic<std::uint32_t>& counter) {
   __builtin_wasm_memory_atomic_notify(reinterpret_cast<int*>(&counter), ~0U);
 }
 
@@ -27,8 +30,10 @@ extern "C" {
 void __wasm_init_tls(void* place);
 void _emscripten_stack_restore(void* top);
 
-/// Never returns. To be called first in the thread's instance, whose stack is still the caller's;
-/// from then on it is the memory from `place` on, beside the thread's variables at its beginning.
+/// Never returns. To be called first in the thread's instance, whose stack is still the first
+/// thread's: nothing may lie on it. From then on it is the memory from `place` on, beside the
+/// thread's variables at its beginning. What follows is never inlined, or it would have its place
+/// already.
 EMSCRIPTEN_KEEPALIVE void serveThread(std::byte* place, int bytes, int thread) {
   __wasm_init_tls(place);
   _emscripten_stack_restore(place + bytes);

@@ -20,22 +20,21 @@ constexpr int kSpins = 100000;
 
 using Counter = std::atomic<std::uint32_t>;
 
-/// The pieces of a call that nobody has taken yet, in one number, so that taking one says of which
-/// call it is: a count of the calls in the upper half, then the number of pieces and the next one.
+/// The number of a call's pieces and the next one that nobody has taken yet, in one number.
 struct Ticket {
-  std::uint64_t bits;
+  std::uint32_t bits;
   int next() const { return static_cast<int>(bits & 0xFFFF); }
-  int pieces() const { return static_cast<int>(bits >> 16 & 0xFFFF); }
+  int pieces() const { return static_cast<int>(bits >> 16); }
   bool has_more() const { return next() < pieces(); }
 };
 
 }  // namespace
 
 struct Parallel::State {
-  std::atomic<std::uint64_t> ticket = 0;
-  // Of the call whose pieces the ticket has. They change only when none is left.
-  std::atomic<Call> call = nullptr;
-  std::atomic<const void*> context = nullptr;
+  Counter ticket = 0;
+  // Of the call whose pieces the ticket has: set before it, and the same until all are done.
+  Call call = nullptr;
+  const void* context = nullptr;
   Counter pending = 0;  // pieces of the call that are not done
   std::atomic<bool> caller_sleeps = false;
   Counter calls = 0;  // for whom sleepers wait
@@ -57,18 +56,13 @@ struct Parallel::State {
 
   /// Takes pieces until none is left.
   void work(int thread) {
-    for (;;) {
-      Ticket seen{ticket.load()};
-      if (!seen.has_more()) {
+    while (Ticket{ticket.load()}.has_more()) {
+      // What is added past the last piece does no harm.
+      const Ticket taken{ticket.fetch_add(1)};
+      if (!taken.has_more()) {
         return;
       }
-      // Only if the ticket is still the same are these its call's.
-      const Call function = call.load();
-      const void* argument = context.load();
-      if (!ticket.compare_exchange_strong(seen.bits, seen.bits + 1)) {
-        continue;
-      }
-      function(argument, seen.next(), thread);
+      call(context, taken.next(), thread);
       if (--pending == 0 && caller_sleeps.load()) {
         wake(pending);
       }
@@ -128,8 +122,7 @@ struct Parallel::State {
     call = function;
     context = argument;
     pending = static_cast<std::uint32_t>(num_pieces);
-    const std::uint64_t round = (ticket.load() >> 32) + 1;
-    ticket = round << 32 | static_cast<std::uint64_t>(num_pieces) << 16;
+    ticket = static_cast<std::uint32_t>(num_pieces) << 16;
     wake_sleepers();
     work(0);
     await_all();
@@ -146,7 +139,7 @@ Parallel::~Parallel() = default;
 void Parallel::run(int num_pieces, Call call, const void* context) {
   State::shared.run(num_pieces, call, context);
 }
-void Parallel::serve(int thread) { State::shared.serve(thread); }
+[[gnu::noinline]] void Parallel::serve(int thread) { State::shared.serve(thread); }
 
 #else
 
