@@ -19,6 +19,9 @@ export async function webThread(start: ThreadStart): Promise<Thread> {
     worker.onmessage = resolve;
     worker.onerror = ({ message }) => reject(new Error(message || "a worker cannot be started"));
     worker.postMessage(start);
+  }).catch((error: unknown) => {
+    worker.terminate();
+    throw error;
   });
   return worker;
 }

@@ -32,8 +32,8 @@ void _emscripten_stack_restore(void* top);
 
 /// Never returns. To be called first in the thread's instance, whose stack is still the first
 /// thread's: nothing may lie on it. From then on it is the memory from `place` on, beside the
-/// thread's variables at its beginning. What follows is never inlined, or it would have its place
-/// already.
+/// thread's variables at its beginning. What follows is a function of its own, or its place on the
+/// stack would be taken before.
 EMSCRIPTEN_KEEPALIVE void serveThread(std::byte* place, int bytes, int thread) {
   __wasm_init_tls(place);
   _emscripten_stack_restore(place + bytes);

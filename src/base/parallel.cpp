@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <vector>
+#include <deque>
 
 #ifndef RELATA_SERVED
 #include <pthread.h>
@@ -51,7 +51,7 @@ struct Parallel::State {
     int thread = 0;
     pthread_t handle = {};
   };
-  std::vector<std::unique_ptr<Member> > members;
+  std::deque<Member> members;
 #endif
 
   /// Takes pieces until none is left.
@@ -148,18 +148,18 @@ void wake(Counter& counter) { counter.notify_all(); }
 
 Parallel::Parallel(int num_threads) : num_threads_(1), state_(std::make_unique<State>()) {
   for (; num_threads_ < num_threads; ++num_threads_) {
-    auto member = std::make_unique<State::Member>();
-    member->state = state_.get();
-    member->thread = num_threads_;
+    auto& member = state_->members.emplace_back();
+    member.state = state_.get();
+    member.thread = num_threads_;
     const auto serve = [](void* argument) -> void* {
       const auto& of = *static_cast<State::Member*>(argument);
       of.state->serve(of.thread);
       return nullptr;
     };
-    if (pthread_create(&member->handle, nullptr, serve, member.get()) != 0) {
+    if (pthread_create(&member.handle, nullptr, serve, &member) != 0) {
+      state_->members.pop_back();
       break;
     }
-    state_->members.push_back(std::move(member));
   }
 }
 
@@ -167,8 +167,8 @@ Parallel::~Parallel() {
   state_->stop = true;
   ++state_->calls;
   wake(state_->calls);
-  for (const auto& member : state_->members) {
-    pthread_join(member->handle, nullptr);
+  for (const State::Member& member : state_->members) {
+    pthread_join(member.handle, nullptr);
   }
 }
 

@@ -57,10 +57,14 @@ struct Quads {
     return simd::add_quad_products<Arch>(a, b, sums);
   }
   /// From the sums of the higher digits and, kPanelWidth further, of the lower ones. In between
-  /// they may leave 32 bits, in the end they are back.
+  /// they may leave 32 bits, in the end they are back: unsigned, they may.
   static auto whole(const std::int32_t* sums, const simd::Ints<Arch>& offsets) {
-    return (simd::Ints<Arch>::load_unaligned(sums) << 7) +
-           simd::Ints<Arch>::load_unaligned(sums + kPanelWidth) - offsets;
+    const auto bits = [](const simd::Ints<Arch>& values) {
+      return xsimd::bitwise_cast<std::uint32_t>(values);
+    };
+    return xsimd::bitwise_cast<std::int32_t>(
+        (bits(simd::Ints<Arch>::load_unaligned(sums)) << 7) +
+        bits(simd::Ints<Arch>::load_unaligned(sums + kPanelWidth)) - bits(offsets));
   }
   static auto offsets(const std::int32_t* offsets, int col) {
     return simd::Ints<Arch>::load_unaligned(offsets + col);
