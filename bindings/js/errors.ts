@@ -59,3 +59,12 @@ export function disposedError(): RelataError {
 export function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
+
+/** For a worker whose script does not load, of which browsers say nothing. script: its file in the package. */
+export function scriptError(script: string): RelataError {
+  const hint = globalThis.crossOriginIsolated
+    ? ": in a cross-origin isolated page it, too, has to be answered with Cross-Origin-Embedder-Policy"
+    : "";
+  const problem = `the script of a worker, ${script}, could not be loaded${hint}`;
+  return new RelataError("wasm_unavailable", script, problem);
+}

@@ -1,6 +1,6 @@
 // A model in a worker, behind the same interface as an engine in this thread.
 
-import { disposedError, type Failure, RelataError } from "./errors.js";
+import { disposedError, type Failure, RelataError, scriptError } from "./errors.js";
 import type { Watch } from "./load.js";
 import type {
   Backend,
@@ -145,8 +145,11 @@ class Connection {
     };
     this.#worker.onerror = (event) => {
       event.preventDefault?.();
-      const problem = event.message || "its script could not be loaded";
-      this.end(new RelataError("internal", "worker", `the worker failed: ${problem}`));
+      this.end(
+        event.message
+          ? new RelataError("internal", "worker", `the worker failed: ${event.message}`)
+          : scriptError("worker.js"),
+      );
     };
     this.#worker.onmessageerror = () => {
       this.end(new RelataError("internal", "worker", "a message of the worker could not be read"));

@@ -1,6 +1,6 @@
 // The threads of a running module besides the one it was started in.
 
-import { RelataError } from "./errors.js";
+import { RelataError, scriptError } from "./errors.js";
 import type { RawModule } from "./raw-model.js";
 import type { ThreadStart } from "./thread.js";
 
@@ -17,7 +17,8 @@ export async function webThread(start: ThreadStart): Promise<Thread> {
   const worker = new Worker(new URL("./web-thread.js", import.meta.url), { type: "module" });
   await new Promise((resolve, reject) => {
     worker.onmessage = resolve;
-    worker.onerror = ({ message }) => reject(new Error(message || "a worker cannot be started"));
+    worker.onerror = ({ message }) =>
+      reject(message ? new Error(message) : scriptError("web-thread.js"));
     worker.postMessage(start);
   }).catch((error: unknown) => {
     worker.terminate();

@@ -58,7 +58,7 @@ export interface LoadOptions {
   threads?: number;
   /** Default: relaxed where it is there and right, else baseline. Only that one is fetched. */
   variant?: Variant;
-  /** The compiled core or where to fetch it, whatever the variant. Default: the variant's file beside this package, as readers.wasm always. */
+  /** The compiled core or where to fetch it, whatever the variant; with `threads`, one of wasm/threads. Default: the variant's file beside this package, as readers.wasm always. */
   wasm?: string | URL | ArrayBuffer | Uint8Array | WebAssembly.Module;
 }
 

@@ -93,6 +93,12 @@ export async function startModel(
   startThread: StartThread,
 ): Promise<{ raw: RawModule; threads: readonly Thread[] }> {
   const name = "relata.wasm";
+  // One for several threads is given their memory. What imports nothing is no build of ours at all.
+  const kinds = WebAssembly.Module.imports(module).map(({ kind }) => kind);
+  if (kinds.length > 0 && kinds.includes("memory") !== numThreads > 1) {
+    const found = numThreads > 1 ? "one thread" : "several threads";
+    throw unavailable(name, `${name} is a build for ${found}, and threads is ${numThreads}`);
+  }
   if (numThreads === 1) return { raw: (await start(createModule, module, name)).raw, threads: [] };
   const { raw, instance, imports } = await start(await threadsGlue(), module, name);
   const memory = Object.values(imports)

@@ -86,6 +86,18 @@ test("threads are a whole number", async () => {
   }
 });
 
+test("a build for one thread where several are asked for, and the other way about, is told", async () => {
+  const wasm = (file) => readFileSync(join(packageFolder, "dist/package/wasm", file));
+  for (const [file, threads, found] of [
+    ["relata.wasm", 2, /a build for one thread, and threads is 2/],
+    ["threads/relata.wasm", 1, /a build for several threads, and threads is 1/],
+  ]) {
+    const error = await errorOf(Model.load(filesOf("shaw"), { wasm: wasm(file), threads }));
+    assert.equal(error.code, "wasm_unavailable");
+    assert.match(error.message, found);
+  }
+});
+
 test("where one thread cannot start, the others end, and the error says so", async () => {
   const { compileCore, startModel } = await moduleOf("wasm-module.js");
   const wasm = readFileSync(join(packageFolder, "dist/package/wasm/threads/relata.wasm"));
