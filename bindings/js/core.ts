@@ -17,6 +17,13 @@ export interface Host {
 
 export const kWebHost: Host = { wasmBytes, startThread: webThread };
 
+/** Threads outlive a core that nobody holds any more, unless they are ended. */
+const kForgotten = new FinalizationRegistry<readonly Thread[]>(endThreads);
+
+function endThreads(threads: readonly Thread[]): void {
+  for (const thread of threads) thread.terminate();
+}
+
 /** One instance of a module, hence one heap: all of it goes when nobody holds the instance any more. */
 export class Core<Raw extends RawFiles = RawModule> {
   readonly #raw: Raw;
@@ -28,6 +35,7 @@ export class Core<Raw extends RawFiles = RawModule> {
     this.#raw = raw;
     this.#host = host;
     this.#threads = threads;
+    if (threads.length > 0) kForgotten.register(this, threads);
   }
 
   /** numThreads: above one, the module is one with threads. Errors: wasm_unavailable, out_of_memory. */
@@ -51,7 +59,7 @@ export class Core<Raw extends RawFiles = RawModule> {
 
   /** Ends the module's other threads, which hold its memory. */
   end(): void {
-    for (const thread of this.#threads) thread.terminate();
+    endThreads(this.#threads);
   }
 
   /** One call of the module. Its failures are thrown; after a trap every later call throws the same. */

@@ -102,6 +102,7 @@ export const node: Platform = {
     const worker = new Worker(new URL("./node-thread.js", import.meta.url), { execArgv: [] });
     await new Promise((resolve, reject) => {
       worker.once("message", resolve).once("error", reject);
+      worker.once("exit", () => reject(new Error("a worker has ended before it worked")));
       worker.postMessage(start);
     });
     // A program ends though it has not disposed of its models.

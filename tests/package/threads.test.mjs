@@ -5,6 +5,9 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
+import { setTimeout } from "node:timers/promises";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { Model } from "relata";
 import {
   errorOf,
@@ -96,6 +99,27 @@ test("a build for one thread where several are asked for, and the other way abou
     assert.equal(error.code, "wasm_unavailable");
     assert.match(error.message, found);
   }
+});
+
+test("a core that nobody holds any more ends its threads", async () => {
+  const [{ Core, kWebHost }, { compileCore }] = await Promise.all([
+    moduleOf("core.js"),
+    moduleOf("wasm-module.js"),
+  ]);
+  const wasm = readFileSync(join(packageFolder, "dist/package/wasm/threads/relata.wasm"));
+  const module = await compileCore(wasm);
+  let ended = 0;
+  const startThread = async () => ({ terminate: () => ended++ });
+  const load = async () =>
+    (await Core.instantiate(module, 3, { ...kWebHost, startThread })).numThreads;
+  assert.equal(await load(), 3);
+  setFlagsFromString("--expose-gc");
+  const collect = runInNewContext("gc");
+  for (let round = 0; round < 100 && ended === 0; round++) {
+    collect();
+    await setTimeout(10);
+  }
+  assert.equal(ended, 2);
 });
 
 test("where one thread cannot start, the others end, and the error says so", async () => {
