@@ -24,7 +24,7 @@ function(relata_build)
     target_link_options(
       ${flags}
       INTERFACE
-        # The threads are our own (bindings/wasm/threads.cpp): POSIX's weigh more than the kernels.
+        # The threads are our own (bindings/wasm/threads.cpp): POSIX's weigh 8 kB more, compressed.
         $<$<BOOL:${arg_THREADS}>:-sSHARED_MEMORY>
         $<$<BOOL:${arg_THREADS}>:-sIMPORTED_MEMORY>
         # What is read from a memory that grows and is shared is checked at every access: we read little.

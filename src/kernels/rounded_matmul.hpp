@@ -29,7 +29,9 @@ struct Pairs {
   static auto load(const std::byte* values) {
     return simd::load_pairs<Arch>(reinterpret_cast<const Value*>(values));
   }
-  static auto broadcast(const std::int16_t* row) { return simd::broadcast_pair<Arch>(row); }
+  static auto broadcast(const std::int16_t* row) {
+    return simd::broadcast<Arch, std::int16_t>(row);
+  }
   static auto add(const simd::Pairs<Arch>& a, const simd::Pairs<Arch>& b,
                   const simd::Ints<Arch>& sums) {
     return simd::add_pair_products<Arch>(a, b, sums);
@@ -51,7 +53,7 @@ struct Quads {
   static auto load(const std::byte* values) {
     return simd::Bytes<Arch>::load_unaligned(reinterpret_cast<const Value*>(values));
   }
-  static auto broadcast(const std::int16_t* row) { return simd::broadcast_quad<Arch>(row); }
+  static auto broadcast(const std::int16_t* row) { return simd::broadcast<Arch, std::int8_t>(row); }
   static auto add(const simd::Bytes<Arch>& a, const simd::Bytes<Arch>& b,
                   const simd::Ints<Arch>& sums) {
     return simd::add_quad_products<Arch>(a, b, sums);

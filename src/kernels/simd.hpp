@@ -137,12 +137,12 @@ Pairs<Arch> load_pairs(const std::int16_t* source) {
   return Pairs<Arch>::load_unaligned(source);
 }
 
-/// The same pair for every column.
-template <class Arch>
-Pairs<Arch> broadcast_pair(const std::int16_t* source) {
-  std::int32_t both = 0;
-  std::memcpy(&both, source, sizeof both);
-  return xsimd::bitwise_cast<std::int16_t>(Ints<Arch>(both));
+/// The same two or four Values, 32 bits in all, for every column.
+template <class Arch, class Value>
+xsimd::batch<Value, Arch> broadcast(const void* source) {
+  std::int32_t bits = 0;
+  std::memcpy(&bits, source, sizeof bits);
+  return xsimd::bitwise_cast<Value>(Ints<Arch>(bits));
 }
 
 /// sums[c] + a[c][0] * b[c][0] + a[c][1] * b[c][1], in 32 bits.
@@ -170,14 +170,6 @@ Ints<Arch> add_pair_products(const Pairs<Arch>& a, const Pairs<Arch>& b, const I
 
 template <class Arch>
 using Bytes = xsimd::batch<std::int8_t, Arch>;
-
-/// The same four bytes for every column.
-template <class Arch>
-Bytes<Arch> broadcast_quad(const void* source) {
-  std::int32_t all = 0;
-  std::memcpy(&all, source, sizeof all);
-  return xsimd::bitwise_cast<std::int8_t>(Ints<Arch>(all));
-}
 
 /// sums[c] + the four products a[c] * b[c], in 32 bits; b is 0..127.
 template <class Arch>
